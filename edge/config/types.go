@@ -1,0 +1,216 @@
+package config
+
+import (
+	"net/netip"
+	"time"
+
+	"github.com/catchment-bgp/catchment/announcer"
+	"github.com/catchment-bgp/catchment/community"
+)
+
+// Config is a whole, valid edge configuration with every default filled in.
+type Config struct {
+	Node     string
+	ASN      uint32
+	RouterID netip.Addr
+	StateDir string
+	// Control is the path of the unix socket of the local API.
+	Control string
+	// Metrics is the address of /metrics, /healthz and /readyz; empty: none.
+	Metrics   string
+	Central   *Central
+	Site      string
+	Links     []Link
+	Neighbors []Neighbor
+	Services  []Service
+	Load      Load
+	// LeaveHold passes between the last withdrawal and the VIP's removal.
+	LeaveHold time.Duration
+	WayBack   WayBack
+	// ReturnAfter is how long health must last, uninterrupted, before a service
+	// is announced again: the first, second, third ... hard failure of the last
+	// hour; the last entry stands for all further ones.
+	ReturnAfter []time.Duration
+}
+
+// Central says where the centre is and how to speak to it.
+type Central struct {
+	Address string
+	TLS     TLS
+}
+
+// TLS names the files of a mutual TLS identity.
+type TLS struct{ CA, Cert, Key string }
+
+// Link is what traffic crosses.
+type Link struct {
+	Name string
+	// Capacity is in bit/s; zero means unknown: no load control there.
+	Capacity uint64
+	// Interface is the interface whose counters are the link's load; empty: none.
+	Interface string
+	Feed      *Feed
+	Fast      *Source
+	Exact     *Source
+}
+
+// Source is one origin of a link's load figures; exactly one field is set.
+type Source struct {
+	Interface  string
+	Feed       *Feed
+	Prometheus *Prometheus
+}
+
+// Feed is a JSON document of load figures, polled over HTTP.
+type Feed struct {
+	URL    string
+	Period time.Duration
+}
+
+// Prometheus is an instant query whose result is the load in bit/s.
+type Prometheus struct {
+	URL    string
+	Query  string
+	Period time.Duration
+}
+
+// Neighbor is a BGP neighbour: its session and what is sent there.
+type Neighbor struct {
+	announcer.Neighbor
+	// PasswordFile is where Password was read from; empty: it stood in the file.
+	PasswordFile string
+	AllowPrepend bool
+	// MaxPrefixes is how many routes the neighbour takes per family; 0: unknown.
+	MaxPrefixes int
+	Labels      map[string]string
+	Contact     string
+	// Prepend, MED, LocalPref and Communities hold at rung 0.
+	Prepend     int
+	MED         announcer.Metric
+	LocalPref   announcer.Metric
+	Communities community.Set
+	Link        string
+	// Symmetric is `return: symmetric`: replies leave where requests came in.
+	Symmetric bool
+	// NextHop4 and NextHop6 go with IPv4 and IPv6 prefixes. An invalid address
+	// means that the family has no next hop and cannot be announced.
+	NextHop4, NextHop6 netip.Addr
+	Ladder             []Rung
+}
+
+// Rung is one step of a neighbour's ladder. What a rung leaves unset stays as at
+// rung 0; prepends are totals.
+type Rung struct {
+	Communities community.Set
+	Prepend     int
+	PrependSet  bool
+	MED         announcer.Metric
+	LocalPref   announcer.Metric
+	GSHUT       bool
+	Withdraw    bool
+	// Prefixes limits the rung to some of a service's prefixes; empty: all.
+	Prefixes []netip.Prefix
+	// Sheds is the share of the link's demand expected to leave, 0..1.
+	Sheds    float64
+	ShedsSet bool
+}
+
+// Service is what is announced as one.
+type Service struct {
+	Name        string
+	Prefixes    []netip.Prefix
+	VIPs        []netip.Prefix
+	Interface   string // where the VIPs go; "lo" by default
+	Communities community.Set
+	// Neighbors are the names of the neighbours that get it, in the file's order
+	// of neighbours. Left out in the file: all.
+	Neighbors []string
+	Require   Require
+	Checks    []Check
+	// Drain is how long GSHUT stands before a planned withdrawal.
+	Drain time.Duration
+}
+
+// RequireMode says how a service's checks combine.
+type RequireMode uint8
+
+// The ways to combine checks.
+const (
+	RequireAll RequireMode = iota
+	RequireAny
+	RequireAtLeast
+	RequirePercent
+)
+
+// Require is a RequireMode with its number: a count or a percentage.
+type Require struct {
+	Mode RequireMode
+	N    int
+}
+
+// Check is one health check of a service. Exactly one of HTTP and TCP is set.
+type Check struct {
+	Name     string
+	HTTP     *HTTPCheck
+	TCP      *TCPCheck
+	Interval time.Duration
+	// FastInterval is used while the verdict is undecided; Interval by default.
+	FastInterval time.Duration
+	Timeout      time.Duration
+	Rise, Fall   int
+	// Soft marks a check of something shared or remote.
+	Soft bool
+	// Jitter is the share of the interval, 0..0.5, by which probes are spread.
+	Jitter float64
+	// Watch keeps a connection open to notice the service's death at once.
+	Watch bool
+	// RestartGrace holds a verdict that a watch brought about.
+	RestartGrace time.Duration
+}
+
+// HTTPCheck asks for a URL.
+type HTTPCheck struct {
+	URL     string
+	Method  string
+	Headers map[string]string
+	// Status are the accepted status codes; empty: 200 to 299.
+	Status []int
+	// Body is a regular expression (RE2) that the first 64 KiB must match; empty: any.
+	Body string
+	// InsecureSkipVerify accepts any certificate.
+	InsecureSkipVerify bool
+	ServerName         string
+}
+
+// TCPCheck connects to an address.
+type TCPCheck struct{ Address string }
+
+// LoadMode names a load controller.
+type LoadMode string
+
+// The load controllers. LoadOff is the default.
+const (
+	LoadOff       LoadMode = "off"
+	LoadThreshold LoadMode = "threshold"
+	LoadCurve     LoadMode = "curve"
+	LoadDamped    LoadMode = "damped"
+	LoadPI        LoadMode = "pi"
+)
+
+// Load configures the load controller.
+type Load struct {
+	Mode          LoadMode
+	Target        float64
+	Interval      time.Duration
+	AllowWithdraw bool
+	DwellUp       time.Duration
+	DwellDown     time.Duration
+	DownAfter     time.Duration
+}
+
+// WayBack says whether the node must have a default route to announce.
+type WayBack struct {
+	// Required is false for `require: none`.
+	Required bool
+	Grace    time.Duration
+}
