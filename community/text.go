@@ -1,0 +1,246 @@
+package community
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"net/netip"
+	"strconv"
+	"strings"
+)
+
+// The high octet of an extended community's type (RFC 7153, section 5.2.1).
+const (
+	typeTwoOctetAS  = 0x00 // RFC 4360, section 3.1
+	typeIPv4        = 0x01 // RFC 4360, section 3.2
+	typeFourOctetAS = 0x02 // RFC 5668, section 2
+)
+
+// The low octet, the sub-type, under each of the three types above.
+const (
+	subTypeRouteTarget = 0x02 // RFC 4360, section 4
+	subTypeRouteOrigin = 0x03 // RFC 4360, section 5
+)
+
+// longest is the length of the longest text that is a community: a large one.
+const longest = len("4294967295:4294967295:4294967295")
+
+// String returns the canonical text of v: numbers, never a well-known name.
+// Parse(v.String()) is v. The zero Value gives "".
+func (v Value) String() string {
+	switch v.kind {
+	case Standard:
+		return fmt.Sprintf("%d:%d", binary.BigEndian.Uint16(v.wire[0:]), binary.BigEndian.Uint16(v.wire[2:]))
+	case Extended:
+		return v.extendedString()
+	case Large:
+		n, _ := v.Large()
+		return fmt.Sprintf("%d:%d:%d", n[0], n[1], n[2])
+	}
+	return ""
+}
+
+func (v Value) extendedString() string {
+	prefix := ""
+	switch v.wire[1] {
+	case subTypeRouteTarget:
+		prefix = "rt"
+	case subTypeRouteOrigin:
+		prefix = "ro"
+	}
+	value := v.wire[2:8]
+	if prefix != "" {
+		switch v.wire[0] {
+		case typeTwoOctetAS:
+			return fmt.Sprintf("%s:%d:%d", prefix, binary.BigEndian.Uint16(value), binary.BigEndian.Uint32(value[2:]))
+		case typeIPv4:
+			return fmt.Sprintf("%s:%s:%d", prefix, netip.AddrFrom4([4]byte(value[:4])), binary.BigEndian.Uint16(value[4:]))
+		case typeFourOctetAS:
+			// A small ASN in four octets is another community than the same ASN in
+			// two (RFC 5668, section 3); only its digits in hex tell them apart.
+			if asn := binary.BigEndian.Uint32(value); asn > 0xFFFF {
+				return fmt.Sprintf("%s:%d:%d", prefix, asn, binary.BigEndian.Uint16(value[4:]))
+			}
+		}
+	}
+	return fmt.Sprintf("0x%016x", v.wire[:8])
+}
+
+// Parse reads one community in any of the forms that the package comment lists.
+// It refuses what is out of range, has signs, blanks or leading zeros; the error
+// quotes the text and says what to write.
+func Parse(s string) (Value, error) {
+	v, err := parse(s)
+	if err != nil {
+		return Value{}, fmt.Errorf("%s: %w", quote(s), err)
+	}
+	return v, nil
+}
+
+// quote returns s for the start of an error message: as it stands if it consists
+// of what communities are made of, else quoted and cut to a bearable length.
+func quote(s string) string {
+	plain := func(r rune) bool {
+		return r >= '0' && r <= '9' || r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || strings.ContainsRune(":.-+", r)
+	}
+	if s != "" && len(s) <= 2*longest && strings.TrimFunc(s, plain) == "" {
+		return s
+	}
+	if len(s) > 2*longest {
+		return strconv.Quote(s[:2*longest]) + "..."
+	}
+	return strconv.Quote(s)
+}
+
+var errForm = errors.New("not a community; write for example 57629:101, 57629:1:101, rt:57629:101 or no-export")
+
+func parse(s string) (Value, error) {
+	if len(s) > longest {
+		return Value{}, errForm
+	}
+	if v, ok := named(s); ok {
+		return v, nil
+	}
+	if strings.HasPrefix(s, "0x") {
+		return parseHex(s[len("0x"):])
+	}
+	parts := strings.Split(s, ":")
+	switch {
+	case parts[0] == "rt" && len(parts) == 3:
+		return parseRoute(subTypeRouteTarget, parts)
+	case (parts[0] == "ro" || parts[0] == "soo") && len(parts) == 3:
+		return parseRoute(subTypeRouteOrigin, parts)
+	case len(parts) == 2:
+		return parseStandard(parts)
+	case len(parts) == 3:
+		return parseLarge(parts)
+	}
+	if lower := strings.ToLower(s); lower != s {
+		if _, ok := named(lower); ok {
+			return Value{}, fmt.Errorf("write %s", lower)
+		}
+	}
+	return Value{}, errForm
+}
+
+func parseStandard(parts []string) (Value, error) {
+	asn, err := number(parts[0])
+	if err != nil {
+		return Value{}, err
+	}
+	v, err := number(parts[1])
+	if err != nil {
+		return Value{}, err
+	}
+	if asn > 0xFFFF {
+		return Value{}, fmt.Errorf("AS %d does not fit a standard community; write %d:0:%d", asn, asn, v)
+	}
+	if v > 0xFFFF {
+		return Value{}, fmt.Errorf("%d does not fit a standard community (0..65535); write %d:0:%d", v, asn, v)
+	}
+	return NewStandard(uint16(asn), uint16(v)), nil
+}
+
+func parseLarge(parts []string) (Value, error) {
+	var n [3]uint32
+	for i, part := range parts {
+		var err error
+		if n[i], err = number(part); err != nil {
+			return Value{}, err
+		}
+	}
+	return NewLarge(n[0], n[1], n[2]), nil
+}
+
+// parseRoute reads a route target or origin; parts are the prefix, an ASN or an
+// IPv4 address, and a number.
+func parseRoute(subType byte, parts []string) (Value, error) {
+	n, err := number(parts[2])
+	if err != nil {
+		return Value{}, err
+	}
+	octets := [8]byte{1: subType}
+	if strings.Contains(parts[1], ".") {
+		addr, err := netip.ParseAddr(parts[1])
+		if err != nil || !addr.Is4() {
+			return Value{}, fmt.Errorf("%s is no IPv4 address; write for example %s:192.0.2.1:5", quote(parts[1]), parts[0])
+		}
+		if n > 0xFFFF {
+			return Value{}, fmt.Errorf("%d is out of range; beside an IPv4 address write 0..65535", n)
+		}
+		octets[0] = typeIPv4
+		ip := addr.As4()
+		copy(octets[2:], ip[:])
+		binary.BigEndian.PutUint16(octets[6:], uint16(n))
+		return NewExtended(octets), nil
+	}
+	asn, err := number(parts[1])
+	if err != nil {
+		return Value{}, err
+	}
+	if asn <= 0xFFFF {
+		octets[0] = typeTwoOctetAS
+		binary.BigEndian.PutUint16(octets[2:], uint16(asn))
+		binary.BigEndian.PutUint32(octets[4:], n)
+		return NewExtended(octets), nil
+	}
+	if n > 0xFFFF {
+		return Value{}, fmt.Errorf("%d is out of range; beside the 4-octet AS %d write 0..65535", n, asn)
+	}
+	octets[0] = typeFourOctetAS
+	binary.BigEndian.PutUint32(octets[2:], asn)
+	binary.BigEndian.PutUint16(octets[6:], uint16(n))
+	return NewExtended(octets), nil
+}
+
+func parseHex(digits string) (Value, error) {
+	n, err := strconv.ParseUint(digits, 16, 64)
+	if err != nil || len(digits) != 16 {
+		return Value{}, errors.New("write an extended community as 0x and 16 hexadecimal digits")
+	}
+	var octets [8]byte
+	binary.BigEndian.PutUint64(octets[:], n)
+	return NewExtended(octets), nil
+}
+
+// number reads a decimal number of at most 32 bits: digits only, and no leading
+// zeros, which some would read as octal.
+func number(s string) (uint32, error) {
+	if s == "" {
+		return 0, errors.New("a number is missing; write for example 57629:101")
+	}
+	if strings.Trim(s, "0123456789") != "" {
+		return 0, fmt.Errorf("%s is no number; write digits only", quote(s))
+	}
+	if len(s) > 1 && s[0] == '0' {
+		short := strings.TrimLeft(s, "0")
+		if short == "" {
+			short = "0"
+		}
+		return 0, fmt.Errorf("%s has leading zeros; write %s", s, short)
+	}
+	n, err := strconv.ParseUint(s, 10, 32)
+	if err != nil {
+		return 0, fmt.Errorf("%s is out of range; the largest number is 4294967295", s)
+	}
+	return uint32(n), nil
+}
+
+// MarshalText returns the canonical text; encoding/json and yaml.v3 use it. The
+// zero Value is an error.
+func (v Value) MarshalText() ([]byte, error) {
+	if v.kind == 0 {
+		return nil, errors.New("the zero community.Value is no community")
+	}
+	return []byte(v.String()), nil
+}
+
+// UnmarshalText reads what [Parse] reads. On an error v is unchanged.
+func (v *Value) UnmarshalText(text []byte) error {
+	parsed, err := Parse(string(text))
+	if err != nil {
+		return err
+	}
+	*v = parsed
+	return nil
+}
