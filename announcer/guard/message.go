@@ -1,0 +1,3 @@
+package guard
+
+const safiUnicast = 1
