@@ -1,7 +1,6 @@
 package community
 
 import (
-	"bytes"
 	"encoding/json"
 	"slices"
 )
@@ -81,7 +80,7 @@ func (s Set) MarshalJSON() ([]byte, error) { return json.Marshal(s.Strings()) }
 // UnmarshalJSON reads a JSON array of texts, in any order and with repeats. On
 // an error s is unchanged.
 func (s *Set) UnmarshalJSON(b []byte) error {
-	return s.read(func(v any) error { return json.NewDecoder(bytes.NewReader(b)).Decode(v) })
+	return s.read(func(v any) error { return json.Unmarshal(b, v) })
 }
 
 // UnmarshalYAML reads a YAML sequence of texts, in any order and with repeats.

@@ -9,14 +9,14 @@ import (
 	"strings"
 )
 
-// The high octet of an extended community's type (RFC 7153, section 5.2.1).
+// The first octet of an extended community, its type.
 const (
 	typeTwoOctetAS  = 0x00 // RFC 4360, section 3.1
 	typeIPv4        = 0x01 // RFC 4360, section 3.2
 	typeFourOctetAS = 0x02 // RFC 5668, section 2
 )
 
-// The low octet, the sub-type, under each of the three types above.
+// The second octet, the sub-type, under each of the three types above.
 const (
 	subTypeRouteTarget = 0x02 // RFC 4360, section 4
 	subTypeRouteOrigin = 0x03 // RFC 4360, section 5
@@ -67,29 +67,36 @@ func (v Value) extendedString() string {
 }
 
 // Parse reads one community in any of the forms that the package comment lists.
-// It refuses what is out of range, has signs, blanks or leading zeros; the error
-// quotes the text and says what to write.
+// It refuses numbers that are out of range or have signs, blanks or leading
+// zeros; the error quotes the text and says what to write.
 func Parse(s string) (Value, error) {
 	v, err := parse(s)
-	if err != nil {
-		return Value{}, fmt.Errorf("%s: %w", quote(s), err)
+	if err == nil {
+		return v, nil
 	}
-	return v, nil
+	if len(s) <= 2*longest {
+		// How the names stand in RFCs and in the output of routers.
+		near := strings.ToLower(strings.ReplaceAll(strings.TrimSpace(s), "_", "-"))
+		if _, nearErr := parse(near); nearErr == nil {
+			err = fmt.Errorf("write %s", near)
+		}
+	}
+	return Value{}, fmt.Errorf("%s: %w", quote(s), err)
 }
 
-// quote returns s for the start of an error message: as it stands if it consists
-// of what communities are made of, else quoted and cut to a bearable length.
+// quote returns s for an error message: as it stands if it consists of what
+// communities are made of, else quoted and cut to a bearable length.
 func quote(s string) string {
-	plain := func(r rune) bool {
-		return r >= '0' && r <= '9' || r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || strings.ContainsRune(":.-+", r)
-	}
-	if s != "" && len(s) <= 2*longest && strings.TrimFunc(s, plain) == "" {
-		return s
-	}
 	if len(s) > 2*longest {
 		return strconv.Quote(s[:2*longest]) + "..."
 	}
-	return strconv.Quote(s)
+	odd := func(r rune) bool {
+		return (r < '0' || r > '9') && (r < 'a' || r > 'z') && (r < 'A' || r > 'Z') && !strings.ContainsRune(":.-+_", r)
+	}
+	if s == "" || strings.ContainsFunc(s, odd) {
+		return strconv.Quote(s)
+	}
+	return s
 }
 
 var errForm = errors.New("not a community; write for example 57629:101, 57629:1:101, rt:57629:101 or no-export")
@@ -101,24 +108,19 @@ func parse(s string) (Value, error) {
 	if v, ok := named(s); ok {
 		return v, nil
 	}
-	if strings.HasPrefix(s, "0x") {
-		return parseHex(s[len("0x"):])
+	if digits, ok := strings.CutPrefix(s, "0x"); ok {
+		return parseHex(digits)
 	}
 	parts := strings.Split(s, ":")
 	switch {
-	case parts[0] == "rt" && len(parts) == 3:
+	case parts[0] == "rt":
 		return parseRoute(subTypeRouteTarget, parts)
-	case (parts[0] == "ro" || parts[0] == "soo") && len(parts) == 3:
+	case parts[0] == "ro", parts[0] == "soo":
 		return parseRoute(subTypeRouteOrigin, parts)
 	case len(parts) == 2:
 		return parseStandard(parts)
 	case len(parts) == 3:
 		return parseLarge(parts)
-	}
-	if lower := strings.ToLower(s); lower != s {
-		if _, ok := named(lower); ok {
-			return Value{}, fmt.Errorf("write %s", lower)
-		}
 	}
 	return Value{}, errForm
 }
@@ -155,6 +157,9 @@ func parseLarge(parts []string) (Value, error) {
 // parseRoute reads a route target or origin; parts are the prefix, an ASN or an
 // IPv4 address, and a number.
 func parseRoute(subType byte, parts []string) (Value, error) {
+	if len(parts) != 3 {
+		return Value{}, fmt.Errorf("write %[1]s:ASN:number or %[1]s:IPv4:number, for example %[1]s:57629:101", parts[0])
+	}
 	n, err := number(parts[2])
 	if err != nil {
 		return Value{}, err
@@ -169,22 +174,21 @@ func parseRoute(subType byte, parts []string) (Value, error) {
 			return Value{}, fmt.Errorf("%d is out of range; beside an IPv4 address write 0..65535", n)
 		}
 		octets[0] = typeIPv4
+		binary.BigEndian.PutUint16(octets[6:], uint16(n))
 		ip := addr.As4()
 		copy(octets[2:], ip[:])
-		binary.BigEndian.PutUint16(octets[6:], uint16(n))
 		return NewExtended(octets), nil
 	}
 	asn, err := number(parts[1])
-	if err != nil {
+	switch {
+	case err != nil:
 		return Value{}, err
-	}
-	if asn <= 0xFFFF {
+	case asn <= 0xFFFF:
 		octets[0] = typeTwoOctetAS
 		binary.BigEndian.PutUint16(octets[2:], uint16(asn))
 		binary.BigEndian.PutUint32(octets[4:], n)
 		return NewExtended(octets), nil
-	}
-	if n > 0xFFFF {
+	case n > 0xFFFF:
 		return Value{}, fmt.Errorf("%d is out of range; beside the 4-octet AS %d write 0..65535", n, asn)
 	}
 	octets[0] = typeFourOctetAS
@@ -207,7 +211,7 @@ func parseHex(digits string) (Value, error) {
 // zeros, which some would read as octal.
 func number(s string) (uint32, error) {
 	if s == "" {
-		return 0, errors.New("a number is missing; write for example 57629:101")
+		return 0, errors.New("a number is missing beside a colon")
 	}
 	if strings.Trim(s, "0123456789") != "" {
 		return 0, fmt.Errorf("%s is no number; write digits only", quote(s))
