@@ -7,10 +7,10 @@ type RequireMode uint8
 
 // The ways to combine checks.
 const (
-	RequireAll RequireMode = iota
-	RequireAny
-	RequireAtLeast
-	RequirePercent
+	RequireAll     RequireMode = iota // every check is up
+	RequireAny                        // one check or more is up
+	RequireAtLeast                    // N checks or more are up
+	RequirePercent                    // N per cent of the checks or more are up
 )
 
 // Require is a RequireMode with its number: a count or a percentage.
@@ -21,37 +21,70 @@ type Require struct {
 
 // Check is one health check of a service. Exactly one of HTTP and TCP is set.
 type Check struct {
-	Name     string
-	HTTP     *HTTP
-	TCP      *TCP
+	Name string
+	HTTP *HTTP
+	TCP  *TCP
+	// Interval is the time from the start of one probe to the start of the next.
 	Interval time.Duration
 	// FastInterval is used while the verdict is undecided; Interval by default.
 	FastInterval time.Duration
-	Timeout      time.Duration
-	Rise, Fall   int
+	// Timeout bounds a whole probe, from the look-up of the name to the last byte.
+	Timeout time.Duration
+	// Rise passes in a row make the check up, Fall failures in a row make it down.
+	Rise, Fall int
 	// Soft marks a check of something shared or remote.
 	Soft bool
-	// Jitter is the share of the interval, 0..0.5, by which probes are spread.
+	// Jitter is the share of the interval, 0..0.5, by which probes are spread. It
+	// only ever shortens the interval, so that Fall x Interval stays a bound.
 	Jitter float64
 	// Watch keeps a connection open to notice the service's death at once.
 	Watch bool
-	// RestartGrace holds a verdict that a watch brought about.
+	// RestartGrace holds a verdict that refused probes of a watched check brought
+	// about; 0: no hold. Without Watch it has no effect.
 	RestartGrace time.Duration
 }
 
 // HTTP asks for a URL.
 type HTTP struct {
-	URL     string
-	Method  string
+	// URL is absolute, http or https. User and password in it become basic
+	// authentication (RFC 7617).
+	URL string
+	// Method is GET where empty. No method sends a body.
+	Method string
+	// Headers are sent as written; "Host" replaces the URL's host in the request,
+	// not in the connection or the TLS name.
 	Headers map[string]string
-	// Status are the accepted status codes; empty: 200 to 299.
+	// Status are the accepted status codes, 200..599; empty: 200 to 299. A redirect
+	// is a status like any other.
 	Status []int
 	// Body is a regular expression (RE2) that the first 64 KiB must match; empty: any.
+	// No more is read.
 	Body string
 	// InsecureSkipVerify accepts any certificate.
 	InsecureSkipVerify bool
-	ServerName         string
+	// ServerName is the TLS name (SNI) that the certificate must be for; empty: the
+	// URL's host.
+	ServerName string
 }
 
-// TCP connects to an address.
+// TCP connects to an address, host:port with a numeric port. That the kernel
+// accepted the connection is all it shows.
 type TCP struct{ Address string }
+
+// Status is what is known of a check after a probe.
+type Status struct {
+	Name string
+	Soft bool
+	// Up is the verdict: false until Rise probes in a row have passed.
+	Up bool
+	// Decided is true once Rise or Fall was reached since Run began.
+	Decided bool
+	// Since is when Up last changed; at first, when Run began.
+	Since time.Time
+	// Last is the end of the last probe, Duration how long it took.
+	Last     time.Time
+	Duration time.Duration
+	// Error says why the last probe failed, in at most 200 bytes; "" when it passed.
+	// It may be set while Up is true: Fall is not reached, or RestartGrace holds.
+	Error string
+}

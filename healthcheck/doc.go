@@ -1,0 +1,43 @@
+// Package healthcheck finds out whether a service answers.
+//
+// In goes a Check: what to probe, how often, and how many results in a row make
+// a verdict. Out comes a Status after every probe, from Checker.Run. Require says
+// how the verdicts of a service's checks combine.
+//
+// The start state is down: nothing is healthy before it has shown so. Hung
+// equals failed: a probe that has not passed when its Timeout ends has failed.
+//
+// The package decides nothing about announcements, limits no flapping (policy
+// does, with its ledger), writes no logs and reads no configuration. It imports
+// nothing of ours.
+//
+// # Probes
+//
+// A probe is a function, and the kinds are one map literal (kinds). http makes
+// one HTTP/1.1 request on a connection of its own: no redirect is followed, no
+// proxy asked, no connection reused. tcp connects and closes. Where a name has
+// several addresses they are tried in turn within the one Timeout.
+//
+// # Watch
+//
+// A watched check also keeps one TCP connection open to the service and sends
+// nothing on it but TCP keepalives. Its end is no verdict, since servers close
+// idle connections; it starts a probe at once. Refused probes then follow one
+// another at 10 ms until Fall of them make the check down. RestartGrace holds
+// that verdict: a service which is back before the grace ends was never down.
+// The grace runs from the connection's end, or from the first refused probe if
+// that was noticed first. "Refused" is every way in which a dead process answers:
+// refused, reset, no route, or closed before the answer was complete.
+//
+// The connection is open only while the check is up. It is opened again after a
+// probe has passed: 10 ms later when it had lived for 5 s or more, otherwise
+// after a pause that doubles up to 1 s. A server that closes every connection at
+// once therefore costs 8 probes in the first 1.3 s, and then one connection and
+// one probe per second. While the connection is not open, deaths are noticed by
+// the ordinary polls.
+//
+// What a watch does not see: a process that hangs (the polls do); the death of
+// other workers than the one that holds the connection; a listener with
+// TCP_DEFER_ACCEPT, whose kernel forgets silent connections without a word; and
+// a remote machine that loses power, until TCP keepalive gives up.
+package healthcheck

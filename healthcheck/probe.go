@@ -1,0 +1,107 @@
+package healthcheck
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"strings"
+	"syscall"
+	"time"
+)
+
+// probe is one attempt: nil means passed. It must return when ctx ends, with
+// every goroutine and descriptor of its own gone.
+type probe func(ctx context.Context) error
+
+// target is what a check of some kind comes to.
+type target struct {
+	probe probe
+	// address is the host:port that a watch keeps a connection to; empty: the kind
+	// cannot be watched.
+	address string
+}
+
+// kinds are all kinds of check: each returns nil and no error where the check is
+// of another kind. Its errors begin with the name of the field.
+var kinds = map[string]func(Check) (*target, error){
+	"http": httpTarget,
+	"tcp":  tcpTarget,
+}
+
+// dialer opens probes' connections. Fallback and the C library's resolver are off
+// because both leave goroutines behind for a while.
+var dialer = net.Dialer{
+	FallbackDelay: -1,
+	KeepAlive:     -1,
+	Resolver:      &net.Resolver{PreferGo: true},
+}
+
+// tcpTarget is the kind tcp.
+func tcpTarget(c Check) (*target, error) {
+	if c.TCP == nil {
+		return nil, nil
+	}
+	address := c.TCP.Address
+	if err := splitAddress(address); err != nil {
+		return nil, fmt.Errorf("address: %w", err)
+	}
+	connect := func(ctx context.Context) error {
+		conn, err := dialer.DialContext(ctx, "tcp", address)
+		if err != nil {
+			return err
+		}
+		return conn.Close()
+	}
+	return &target{probe: connect, address: address}, nil
+}
+
+// bind makes conn's reads and writes fail once ctx ends. The caller calls release
+// when it is done with conn.
+func bind(ctx context.Context, conn net.Conn) (release func()) {
+	done := make(chan struct{})
+	stop := context.AfterFunc(ctx, func() {
+		defer close(done)
+		conn.SetDeadline(time.Unix(1, 0)) // an error means that conn is closed already
+	})
+	return func() {
+		if !stop() {
+			<-done
+		}
+	}
+}
+
+// refused says whether err is how a dead process answers, or its kernel for it.
+func refused(err error) bool {
+	for _, e := range []error{
+		syscall.ECONNREFUSED, syscall.ECONNRESET, syscall.EPIPE, syscall.EHOSTUNREACH, syscall.ENETUNREACH,
+		io.EOF, io.ErrUnexpectedEOF,
+	} {
+		if errors.Is(err, e) {
+			return true
+		}
+	}
+	return false
+}
+
+// maxError bounds a Status.Error: parts of it may come from the service.
+const maxError = 200
+
+// explain puts err in a few words.
+func explain(err error) string {
+	var errno syscall.Errno
+	switch {
+	case err == nil:
+		return ""
+	case errors.As(err, &errno):
+		return errno.Error()
+	case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF):
+		return "connection closed before the answer was complete"
+	}
+	text := err.Error()
+	if len(text) > maxError {
+		text = text[:maxError-3] + "..."
+	}
+	return strings.ToValidUTF8(text, "")
+}
