@@ -1,0 +1,351 @@
+package announcer
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"maps"
+	"net/netip"
+	"slices"
+	"sync"
+	"time"
+
+	api "github.com/osrg/gobgp/v3/api"
+
+	"github.com/catchment-bgp/catchment/announcer/guard"
+)
+
+// session is one neighbour: its GoBGP server, the guard before it, and the
+// worker that brings the server to what is wanted.
+type session struct {
+	neighbor Neighbor
+	local    Local
+	log      *slog.Logger
+	owner    *Announcer
+	speaker  *speaker
+	guard    *guard.Guard
+
+	wake    chan struct{}
+	stop    context.CancelFunc
+	running sync.WaitGroup
+
+	// given is what the speaker holds; only the worker touches it.
+	given map[netip.Prefix]given
+
+	mu       sync.Mutex
+	want     map[netip.Prefix]Route
+	standing map[netip.Prefix]Route
+	fault    error
+	// behind is since when something stands at the neighbour that is no longer
+	// wanted there; zero: nothing does.
+	behind time.Time
+}
+
+// given is one path in the speaker.
+type given struct {
+	route Route
+	path  *api.Path
+}
+
+const (
+	retryAfter = time.Second
+	// callTime bounds one call of the embedded server.
+	callTime = 5 * time.Second
+	// withdrawTime is how long a withdrawal may take to reach the socket before
+	// the session is ended, which withdraws everything.
+	withdrawTime = 5 * time.Second
+)
+
+// newSession makes everything that can fail, and starts nothing.
+func (a *Announcer) newSession(local Local, n Neighbor) (*session, error) {
+	s := &session{
+		neighbor: n, local: local, owner: a,
+		log:      a.log.With("neighbor", n.Name),
+		wake:     make(chan struct{}, 1),
+		given:    map[netip.Prefix]given{},
+		want:     map[netip.Prefix]Route{},
+		standing: map[netip.Prefix]Route{},
+	}
+	if (n.Kind == Internal) != (n.ASN == local.ASN) {
+		return nil, fmt.Errorf("AS %d and our AS %d do not go with its kind: internal means the same ASN", n.ASN, local.ASN)
+	}
+	var err error
+	if s.speaker, err = takeSpeaker(a.log); err != nil {
+		return nil, err
+	}
+	if err = s.speaker.join(local.ASN, n.ASN, n.IPv4, n.IPv6); err != nil {
+		return nil, err
+	}
+	if s.guard, err = s.newGuard(); err != nil {
+		s.discard()
+		return nil, err
+	}
+	return s, nil
+}
+
+func (s *session) newGuard() (*guard.Guard, error) {
+	n := s.neighbor
+	c := guard.Config{
+		Name: n.Name, LocalASN: s.local.ASN, PeerASN: n.ASN, RouterID: s.local.RouterID,
+		Peer: netip.AddrPortFrom(n.Address, n.port()), LocalAddress: n.LocalAddress, BindDevice: n.BindDevice,
+		Password: n.Password, TTLSecurity: n.TTLSecurity, Multihop: n.Multihop, Role: n.role(),
+		HoldTime: n.HoldTime, ExtendedNextHop: n.ExtendedNextHop,
+		Leg: s.speaker.addr, LegPassword: s.speaker.key,
+		Sent: s.sent, Event: s.event, Log: s.log,
+	}
+	if n.IPv4 {
+		c.Families = append(c.Families, guard.IPv4)
+	}
+	if n.IPv6 {
+		c.Families = append(c.Families, guard.IPv6)
+	}
+	if update := s.owner.update; update != nil && n.AcceptDefault {
+		c.Received = func(body []byte) { update(n.Name, body) }
+	}
+	if n.Listen {
+		l, err := s.owner.listener(n)
+		if err != nil {
+			return nil, err
+		}
+		c.Listener = l
+	}
+	return guard.New(c)
+}
+
+// role derives our side of the session (RFC 9234, section 4) from the kind.
+func (n Neighbor) role() guard.Role {
+	switch n.Kind {
+	case Transit:
+		return guard.Customer
+	case Peer, IX:
+		return guard.Peer
+	case RouteServer:
+		return guard.RSClient
+	default:
+		return guard.NoRole
+	}
+}
+
+// inherit takes over what was wanted at a session that this one replaces.
+func (s *session) inherit(was *session) {
+	was.mu.Lock()
+	routes := slices.Collect(maps.Values(was.want))
+	was.mu.Unlock()
+	if err := s.set(routes); err != nil {
+		s.log.Warn("what was announced does not fit the changed neighbour", "error", err)
+	}
+}
+
+func (s *session) start() {
+	ctx, cancel := context.WithCancel(context.Background())
+	s.stop = cancel
+	s.running.Go(func() { s.guard.Run(ctx) })
+	s.running.Go(func() { s.work(ctx) })
+}
+
+// end closes the session and hands the speaker back.
+func (s *session) end(ctx context.Context, reason guard.Cease) {
+	if s.stop != nil { // it may never have been started
+		s.guard.Close(ctx, reason)
+		s.stop()
+		s.running.Wait()
+	}
+	s.discard()
+}
+
+// discard gives the speaker of a session back that is not running.
+func (s *session) discard() {
+	var paths []*api.Path
+	for _, g := range s.given {
+		paths = append(paths, g.path)
+	}
+	speaker := s.speaker
+	err := within(callTime, "end a session", func() error { return speaker.giveBack(paths) })
+	if err != nil {
+		s.log.Warn("the embedded BGP server is given up", "error", err)
+	}
+}
+
+// set takes over everything that the neighbour shall know.
+func (s *session) set(routes []Route) error {
+	want := make(map[netip.Prefix]Route, len(routes))
+	var errs []error
+	for _, r := range routes {
+		if err := r.check(s.neighbor); err != nil {
+			errs = append(errs, err)
+		}
+		if _, twice := want[r.Prefix]; twice {
+			errs = append(errs, fmt.Errorf("announcer: %s to %s is listed twice", r.Prefix, s.neighbor.Name))
+		}
+		want[r.Prefix] = r
+	}
+	if err := errors.Join(errs...); err != nil {
+		return err
+	}
+	s.mu.Lock()
+	s.want = want
+	s.mark(time.Now())
+	s.mu.Unlock()
+	s.poke()
+	return nil
+}
+
+func (s *session) poke() {
+	select {
+	case s.wake <- struct{}{}:
+	default:
+	}
+}
+
+// work brings the speaker to what is wanted, and tries again where that fails.
+func (s *session) work(ctx context.Context) {
+	t := time.NewTimer(0)
+	defer t.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-s.wake:
+		case <-t.C:
+		}
+		err := s.apply()
+		s.mu.Lock()
+		changed := (err == nil) != (s.fault == nil)
+		s.fault = err
+		late := !s.behind.IsZero() && time.Since(s.behind) >= withdrawTime
+		pending := !s.behind.IsZero()
+		s.mu.Unlock()
+		switch {
+		case late:
+			s.log.Error("a withdrawal did not reach the neighbour in time: the session is reset", "limit", withdrawTime)
+			s.guard.Reset(guard.Cease{Subcode: ceaseReset, Text: "withdrawal stuck"})
+			t.Reset(retryAfter)
+		case err != nil || pending:
+			t.Reset(retryAfter)
+		}
+		if changed {
+			if err != nil {
+				s.log.Error("what is wanted could not be announced; it is tried again", "error", err)
+			}
+			s.owner.poke()
+		}
+	}
+}
+
+// apply hands the differences between want and given to the speaker.
+func (s *session) apply() error {
+	s.mu.Lock()
+	want := s.want
+	s.mu.Unlock()
+	var errs []error
+	for p, g := range s.given {
+		if _, ok := want[p]; ok {
+			continue
+		}
+		if err := within(callTime, "withdraw "+p.String(), func() error { return s.speaker.withdraw(g.path) }); err != nil {
+			errs = append(errs, err)
+			continue
+		}
+		delete(s.given, p)
+	}
+	for p, r := range want {
+		if g, ok := s.given[p]; ok && g.route.equal(r) {
+			continue
+		}
+		path, err := render(r, s.neighbor, s.local.ASN)
+		if err == nil {
+			err = within(callTime, "announce "+p.String(), func() error { return s.speaker.announce(path) })
+		}
+		if err != nil {
+			errs = append(errs, err)
+			continue
+		}
+		s.given[p] = given{r, path}
+	}
+	return errors.Join(errs...)
+}
+
+// sent notes what an UPDATE of ours, now written to the socket, told the neighbour.
+func (s *session) sent(update []byte) {
+	told, err := readSent(update, s.neighbor.Kind == Internal)
+	if err != nil {
+		s.log.Error("an UPDATE of ours cannot be read back", "error", err)
+		return
+	}
+	s.mu.Lock()
+	for _, p := range told.withdrawn {
+		delete(s.standing, p)
+	}
+	for _, r := range told.announced {
+		s.standing[r.Prefix] = r
+	}
+	s.mark(time.Now())
+	s.mu.Unlock()
+	s.owner.poke()
+}
+
+// mark keeps behind up to date. s.mu is held.
+func (s *session) mark(now time.Time) {
+	for p := range s.standing {
+		if _, ok := s.want[p]; !ok {
+			if s.behind.IsZero() {
+				s.behind = now
+			}
+			return
+		}
+	}
+	s.behind = time.Time{}
+}
+
+// event follows the guard. When a session has ended nothing stands there any
+// more, and GoBGP's peer is made anew: it would stay idle for seconds otherwise.
+func (s *session) event(e guard.Event) {
+	if e.State == guard.Established {
+		s.log.Info("session established")
+	}
+	if e.Previous >= guard.OpenConfirm && e.State < e.Previous {
+		s.mu.Lock()
+		clear(s.standing)
+		s.behind = time.Time{}
+		s.mu.Unlock()
+		if s.owner.update != nil && s.neighbor.AcceptDefault {
+			s.owner.update(s.neighbor.Name, nil)
+		}
+		s.renew()
+	}
+	if e.Previous == guard.Established {
+		s.log.Warn("session lost", "reason", e.Reason)
+	}
+	s.owner.poke()
+}
+
+func (s *session) renew() {
+	err := within(callTime, "renew a session", func() error {
+		return errors.Join(s.speaker.part(), s.speaker.join(s.local.ASN, s.neighbor.ASN, s.neighbor.IPv4, s.neighbor.IPv6))
+	})
+	if err != nil {
+		s.log.Error("the embedded BGP server", "error", err)
+	}
+}
+
+func (s *session) status() Status {
+	st := Status{Status: s.guard.Status()}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	st.Standing = slices.Collect(maps.Values(s.standing))
+	st.Wanted = slices.Collect(maps.Values(s.want))
+	st.Fault = s.fault
+	sortRoutes(st.Standing)
+	sortRoutes(st.Wanted)
+	st.Settled = slices.EqualFunc(st.Standing, st.Wanted, func(a, b Route) bool { return s.onWire(b).equal(a) })
+	return st
+}
+
+// onWire is how a wanted route looks once it was sent: what BGP or GoBGP adds.
+func (s *session) onWire(r Route) Route {
+	if s.neighbor.Kind == Internal && !r.LocalPref.Set {
+		r.LocalPref = Metric{100, true} // RFC 4271, section 5.1.5: iBGP always carries one
+	}
+	return r
+}

@@ -1,0 +1,93 @@
+package policy
+
+import (
+	"fmt"
+	"strings"
+)
+
+// Severity is how far a service is taken back from a neighbour. The greater one
+// wins.
+type Severity uint8
+
+// The severities.
+const (
+	// Announced: as configured.
+	Announced Severity = iota
+	// Steered: announced, but less preferred than other nodes.
+	Steered
+	// Draining: announced with GSHUT (RFC 8326), to be withdrawn soon.
+	Draining
+	// Withdrawn: not announced.
+	Withdrawn
+)
+
+var severityNames = [...]string{"announced", "steered", "draining", "withdrawn"}
+
+// String gives the name that status and metrics use.
+func (s Severity) String() string { return name(severityNames[:], int(s)) }
+
+// Reason names why a service stands where it stands. Its order is the rank: of
+// several causes of one severity the first names the outcome.
+type Reason uint8
+
+// The reasons by rank.
+const (
+	Overridden Reason = iota + 1
+	Maintenance
+	HardFailure
+	FleetLimit
+	SoftFailure
+	Load
+	Normal
+)
+
+var reasonNames = [...]string{"", "override", "maintenance", "hard_failure", "fleet_limit", "soft_failure", "load", "normal"}
+
+// String gives the name that status and metrics use.
+func (r Reason) String() string { return name(reasonNames[:], int(r)) }
+
+// Reasons lists all reasons by rank.
+func Reasons() []Reason {
+	return []Reason{Overridden, Maintenance, HardFailure, FleetLimit, SoftFailure, Load, Normal}
+}
+
+func name(names []string, i int) string {
+	if i < len(names) && names[i] != "" {
+		return names[i]
+	}
+	return fmt.Sprintf("invalid(%d)", i)
+}
+
+// Cause is one thing that bears on an announcement.
+type Cause struct {
+	Severity Severity
+	Reason   Reason
+	// Detail says in a few words what is the matter; it may be empty.
+	Detail string
+}
+
+// Combine returns the cause that decides: the most severe, and of several such
+// the one whose reason ranks first. Of several with the same reason the details
+// are joined. Without causes a service is announced as normal.
+func Combine(causes ...Cause) Cause {
+	out := Cause{Announced, Normal, ""}
+	for _, c := range causes {
+		switch {
+		case c.Severity > out.Severity, c.Severity == out.Severity && c.Reason < out.Reason:
+			out = c
+		case c.Severity == out.Severity && c.Reason == out.Reason:
+			out.Detail = join(out.Detail, c.Detail)
+		}
+	}
+	return out
+}
+
+func join(a, b string) string {
+	switch {
+	case a == "" || strings.Contains(b, a):
+		return b
+	case b == "" || strings.Contains(a, b):
+		return a
+	}
+	return a + "; " + b
+}
