@@ -1,0 +1,255 @@
+package netlab
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/netip"
+	"os"
+	"os/user"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// askWait bounds a question to a router, and startWait the time in which a router must answer the first one.
+const (
+	askWait   = 5 * time.Second
+	startWait = 10 * time.Second
+)
+
+// FRR is FRRouting on a node: zebra and bgpd.
+type FRR struct {
+	node        *Node
+	zebra, bgpd *Proc
+}
+
+var _ Router = (*FRR)(nil)
+
+// FRR starts zebra and bgpd and waits until bgpd answers. The text is bgpd's configuration (FRRConfig writes the common
+// case); a line that bgpd does not understand ends the test. zebra's is empty: use Node.MustRun("ip", ...) for routes.
+func (n *Node) FRR(config string) *FRR {
+	n.lab.t.Helper()
+	f, err := n.frr(config)
+	if err != nil {
+		n.lab.t.Fatalf("node %s: FRR: %v", n.name, err)
+	}
+	return f
+}
+
+func (n *Node) frr(config string) (*FRR, error) {
+	if err := n.writeFile("/etc/frr/frr.conf", config); err != nil {
+		return nil, err
+	}
+	for _, empty := range []string{"vtysh", "zebra"} {
+		if err := n.writeFile("/etc/frr/"+empty+".conf", ""); err != nil {
+			return nil, err
+		}
+	}
+	if err := os.MkdirAll(n.HostPath("/run/frr"), 0o755); err != nil {
+		return nil, err
+	}
+	if err := n.own("frr", "/run/frr", "/etc/frr"); err != nil {
+		return nil, err
+	}
+	f := &FRR{node: n}
+	var err error
+	if f.zebra, err = f.start("zebra", "zebra"); err != nil {
+		return nil, err
+	}
+	if err := f.await(f.zebra, "zserv.api"); err != nil {
+		return nil, err
+	}
+	if f.bgpd, err = f.start("bgpd", "frr"); err != nil {
+		return nil, err
+	}
+	if err := f.await(f.bgpd, "bgpd.vty"); err != nil {
+		return nil, err
+	}
+	return f, configErrors(f.bgpd.Log())
+}
+
+// configErrors looks for lines of the configuration that bgpd did not understand: it logs them and goes on.
+func configErrors(log string) error {
+	var bad []string
+	for line := range strings.Lines(log) {
+		if _, what, ok := strings.Cut(line, "No such command on config line "); ok {
+			bad = append(bad, strings.TrimSpace(what))
+		}
+	}
+	if bad != nil {
+		return fmt.Errorf("frr.conf, line %s", strings.Join(bad, "; line "))
+	}
+	return nil
+}
+
+// start runs one daemon in the foreground.
+func (f *FRR) start(daemon, config string) (*Proc, error) {
+	return f.node.startProc(daemon, nil, []string{
+		frrDir + "/" + daemon, "-f", "/etc/frr/" + config + ".conf", "-i", "/run/frr/" + daemon + ".pid", "-z", "/run/frr/zserv.api",
+		"--vty_socket", "/run/frr", "-A", "127.0.0.1", "-P", "0", "--log", "stdout", "--log-level", "informational",
+	})
+}
+
+// await waits until something listens on a daemon's socket.
+func (f *FRR) await(p *Proc, socket string) error {
+	return poll(context.Background(), startWait, func() error {
+		select {
+		case <-p.Done():
+			return fmt.Errorf("%s has ended: %s", p.name, tail(p.Log(), 2<<10))
+		default:
+		}
+		conn, err := net.Dial("unix", f.node.HostPath("/run/frr/"+socket))
+		if err != nil {
+			return err
+		}
+		return conn.Close()
+	})
+}
+
+// own gives folders of the node, and the files in them, to a user of the machine.
+func (n *Node) own(name string, dirs ...string) error {
+	account, err := user.Lookup(name)
+	if err != nil {
+		return err
+	}
+	uid, err := strconv.Atoi(account.Uid)
+	if err != nil {
+		return err
+	}
+	gid, err := strconv.Atoi(account.Gid)
+	if err != nil {
+		return err
+	}
+	for _, dir := range dirs {
+		err := filepath.Walk(n.HostPath(dir), func(path string, _ os.FileInfo, err error) error {
+			return errors.Join(err, os.Chown(path, uid, gid))
+		})
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Vtysh runs commands in one vtysh and returns the output of all. "configure terminal" and what follows it work too.
+func (f *FRR) Vtysh(commands ...string) (string, error) {
+	ctx, cancel := context.WithTimeout(context.Background(), askWait)
+	defer cancel()
+	args := []string{vtyshTool, "--vty_socket", "/run/frr"}
+	for _, command := range commands {
+		args = append(args, "-c", command)
+	}
+	out, err := f.node.Run(ctx, args...)
+	if err == nil && (strings.Contains(out, "% Unknown command") || strings.Contains(out, "% Ambiguous command")) {
+		err = fmt.Errorf("vtysh: %s", strings.TrimSpace(out))
+	}
+	return out, err
+}
+
+// ask puts a question to bgpd on its vty socket, which takes microseconds where vtysh takes 30 ms. A command ends with a
+// zero byte; an answer ends with three and a status, 0 for success (lib/vty.c).
+func (f *FRR) ask(command string) (string, error) {
+	conn, err := net.Dial("unix", f.node.HostPath("/run/frr/bgpd.vty"))
+	if err != nil {
+		return "", fmt.Errorf("bgpd: %w", err)
+	}
+	defer conn.Close()
+	if err := conn.SetDeadline(time.Now().Add(askWait)); err != nil {
+		return "", err
+	}
+	for _, c := range []string{"enable", command} {
+		if _, err := io.WriteString(conn, c+"\x00"); err != nil {
+			return "", fmt.Errorf("bgpd: %s: %w", command, err)
+		}
+		answer, status, err := readVty(conn)
+		if err != nil {
+			return "", fmt.Errorf("bgpd: %s: %w", command, err)
+		}
+		if status != 0 {
+			return "", fmt.Errorf("bgpd: %s: status %d: %s", command, status, strings.TrimSpace(answer))
+		}
+		if c == command {
+			return answer, nil
+		}
+	}
+	return "", nil
+}
+
+func readVty(r io.Reader) (answer string, status byte, err error) {
+	var all []byte
+	block := make([]byte, 64<<10)
+	for {
+		n, err := r.Read(block)
+		all = append(all, block[:n]...)
+		if end := len(all) - 4; end >= 0 && string(all[end:end+3]) == "\x00\x00\x00" {
+			return string(all[:end]), all[end+3], nil
+		}
+		if err != nil {
+			return "", 0, err
+		}
+	}
+}
+
+// Proc is bgpd.
+func (f *FRR) Proc() *Proc { return f.bgpd }
+
+// Zebra is the daemon beside bgpd that owns the kernel's routes.
+func (f *FRR) Zebra() *Proc { return f.zebra }
+
+// Kill ends both daemons with SIGKILL.
+func (f *FRR) Kill() {
+	f.bgpd.Kill()
+	f.zebra.Kill()
+}
+
+// Routes implements Router.
+func (f *FRR) Routes(prefix netip.Prefix) ([]Path, error) {
+	text, err := f.ask(fmt.Sprintf("show bgp %s unicast %s json", frrFamily(prefix.Addr()), prefix))
+	if err != nil {
+		return nil, err
+	}
+	return parseFRRRoutes([]byte(text))
+}
+
+// Session implements Router.
+func (f *FRR) Session(peer netip.Addr) (Session, error) {
+	neighbor, err := f.neighbor(peer)
+	if err != nil {
+		return Session{}, err
+	}
+	return neighbor.session(), nil
+}
+
+// Counts implements Router.
+func (f *FRR) Counts(peer netip.Addr) (Counts, error) {
+	neighbor, err := f.neighbor(peer)
+	if err != nil {
+		return Counts{}, err
+	}
+	return neighbor.counts(), nil
+}
+
+func (f *FRR) neighbor(peer netip.Addr) (frrNeighbor, error) {
+	text, err := f.ask(fmt.Sprintf("show bgp neighbors %s json", peer))
+	if err != nil {
+		return frrNeighbor{}, err
+	}
+	return parseFRRNeighbor([]byte(text), peer)
+}
+
+// SoftIn implements Router, for every family of the session.
+func (f *FRR) SoftIn(peer netip.Addr) error {
+	_, err := f.ask(fmt.Sprintf("clear bgp %s soft in", peer))
+	return err
+}
+
+func frrFamily(addr netip.Addr) string {
+	if addr.Is6() {
+		return "ipv6"
+	}
+	return "ipv4"
+}

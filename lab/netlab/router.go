@@ -1,0 +1,63 @@
+package netlab
+
+import (
+	"net/netip"
+	"time"
+)
+
+// Path is one path to a prefix as a router learned it by BGP, in one form for all routers. Communities are written as
+// in catchment's configuration: "65535:0", "57629:1:101", "rt:57629:101", "ro:57629:101"; well-known ones as numbers.
+// What a router prints of another extended community is kept as it is. Lists are in the router's order.
+type Path struct {
+	Prefix           netip.Prefix
+	ASPath           []uint32
+	Origin           string       // "igp", "egp" or "incomplete"
+	NextHop          []netip.Addr // for IPv6 the global address, then a link-local one when there is one
+	Communities      []string
+	LargeCommunities []string
+	ExtCommunities   []string
+	MED              *uint32 // nil: none was sent
+	LocalPref        *uint32 // nil: the router shows none
+	OTC              *uint32 // Only to Customer (RFC 9234); nil: none
+	From             netip.Addr
+	Best             bool
+}
+
+// Session is a router's view of the session with one neighbour.
+type Session struct {
+	// State is "Established", or what the router calls any other state.
+	State string
+	// Uptime is the time since the session was established, as exactly as the router says; 0 when it is not.
+	Uptime time.Duration
+	// Instance changes whenever the session is established anew: equal values prove that it was not restarted.
+	// It is empty when the session is not established.
+	Instance string
+	// LastError is the router's text on how the session last ended; empty when it never did.
+	LastError string
+}
+
+// Established is the State of a session that is up.
+const Established = "Established"
+
+// Counts are a router's counters for one neighbour. A router that does not have one leaves it nil.
+type Counts struct {
+	Updates   *uint64 // UPDATE messages received (FRR)
+	Refreshes *uint64 // ROUTE-REFRESH messages received (FRR)
+	Sent      *uint64 // UPDATE messages sent (FRR)
+	Announced *uint64 // routes received in UPDATEs, repeats counted (BIRD)
+	Withdrawn *uint64 // withdrawals received (BIRD)
+}
+
+// Router is what tests ask of an upstream router, whoever made it.
+type Router interface {
+	// Routes is what the router learned by BGP for exactly this prefix; empty when nothing. Its own routes are left out.
+	Routes(prefix netip.Prefix) ([]Path, error)
+	// Session tells about the session with a neighbour. A neighbour that the router does not know is an error.
+	Session(peer netip.Addr) (Session, error)
+	// SoftIn asks the neighbour for all its routes again (ROUTE-REFRESH, RFC 2918).
+	SoftIn(peer netip.Addr) error
+	// Counts reads the counters for a neighbour. They start at 0 with the router, not with the session.
+	Counts(peer netip.Addr) (Counts, error)
+	// Proc is the process that speaks BGP.
+	Proc() *Proc
+}
