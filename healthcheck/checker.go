@@ -18,22 +18,18 @@ type Checker struct {
 	random func() float64 // 0..1, for Jitter
 }
 
-// New validates c. The error has one line for each thing that is wrong, which
-// begins with the field as it is called in the configuration ("timeout:",
-// "http.url:") and says what to write instead. Zero values mean what the fields'
-// comments say; no other default is filled in.
+// New validates c. The error is an errors.Join of one error for each thing that
+// is wrong; each begins with the field as it is called in the configuration
+// ("timeout:", "http.url:") and says what to write instead. Zero values mean what
+// the fields' comments say; no other default is filled in.
 func New(c Check) (*Checker, error) {
 	c = c.withDefaults()
-	errs := c.validate()
-	t, err := c.target()
-	if err := errors.Join(append(errs, err)...); err != nil {
-		return nil, fmt.Errorf("check %q: %w", c.Name, err)
+	t, wrong := c.target()
+	if err := errors.Join(append(c.validate(), wrong...)...); err != nil {
+		return nil, err
 	}
 	checker := &Checker{check: c, probe: t.probe, random: rand.Float64}
 	if c.Watch {
-		if t.address == "" {
-			return nil, fmt.Errorf("check %q: watch: there is no connection to watch: leave watch out, or use http or tcp", c.Name)
-		}
 		checker.watch = watchAddress(t.address, c.Timeout)
 	}
 	return checker, nil

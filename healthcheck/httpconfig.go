@@ -20,46 +20,64 @@ import (
 var ownHeaders = []string{"Connection", "Content-Length", "Trailer", "Transfer-Encoding"}
 
 // httpTarget is the kind http.
-func httpTarget(c Check) (*target, error) {
+func httpTarget(c Check) (*target, []error) {
 	if c.HTTP == nil {
 		return nil, nil
 	}
-	p, err := newHTTPProbe(*c.HTTP)
-	if err != nil {
-		return nil, err
+	p, errs := newHTTPProbe(*c.HTTP)
+	if len(errs) > 0 {
+		return nil, errs
 	}
 	return &target{probe: p.attempt, address: p.address}, nil
 }
 
-func newHTTPProbe(h HTTP) (*httpProbe, error) {
-	u, address, err := parseURL(h.URL)
-	if err != nil {
-		return nil, fmt.Errorf("url: %w", err)
-	}
-	p := &httpProbe{address: address, status: slices.Clone(h.Status)}
-	if u.Scheme == "https" {
-		p.tls = &tls.Config{ServerName: h.ServerName, InsecureSkipVerify: h.InsecureSkipVerify, NextProtos: []string{"http/1.1"}}
-		if h.ServerName == "" {
-			p.tls.ServerName = u.Hostname()
+func newHTTPProbe(h HTTP) (*httpProbe, []error) {
+	var errs []error
+	note := func(field string, err error) {
+		if err != nil {
+			errs = append(errs, fmt.Errorf("http.%s: %w", field, err))
 		}
 	}
+	p := &httpProbe{status: slices.Clone(h.Status)}
+	u, address, err := parseURL(h.URL)
+	note("url", err)
+	p.address = address
 	for _, code := range h.Status {
 		if code < 200 || code > 599 {
-			return nil, fmt.Errorf("status: %d is not a final HTTP status: write 200 to 599", code)
+			note("status", fmt.Errorf("%d is not a final HTTP status: write 200 to 599", code))
 		}
 	}
-	if p.body, err = bodyPattern(h); err != nil {
-		return nil, fmt.Errorf("body: %w", err)
+	p.body, err = bodyPattern(h)
+	note("body", err)
+	p.request, err = newRequest(h.Method)
+	note("method", err)
+	if len(errs) > 0 {
+		return nil, errs
 	}
-	if p.request, err = newRequest(u, h); err != nil {
-		return nil, err
+	setURL(p.request, u)
+	for _, err := range setHeaders(p.request, h.Headers) {
+		note("headers", err)
 	}
+	p.wire, err = render(p.request)
+	note("url", err)
+	if u.Scheme == "https" {
+		p.tls = tlsConfig(h, u.Hostname())
+	}
+	return p, errs
+}
+
+func tlsConfig(h HTTP, host string) *tls.Config {
+	name := h.ServerName
+	if name == "" {
+		name = host
+	}
+	return &tls.Config{ServerName: name, InsecureSkipVerify: h.InsecureSkipVerify, NextProtos: []string{"http/1.1"}}
+}
+
+func render(request *http.Request) ([]byte, error) {
 	var wire bytes.Buffer
-	if err := p.request.Write(&wire); err != nil {
-		return nil, fmt.Errorf("url: %w", err)
-	}
-	p.wire = wire.Bytes()
-	return p, nil
+	err := request.Write(&wire)
+	return wire.Bytes(), err
 }
 
 // parseURL returns the URL and the host:port to connect to.
@@ -95,27 +113,42 @@ func bodyPattern(h HTTP) (*regexp.Regexp, error) {
 	return pattern, nil
 }
 
-func newRequest(u *url.URL, h HTTP) (*http.Request, error) {
-	method := h.Method
+func newRequest(method string) (*http.Request, error) {
 	if method == "" {
 		method = http.MethodGet
 	}
-	request, err := http.NewRequest(method, u.String(), nil)
+	request, err := http.NewRequest(method, "/", nil)
 	if err != nil {
-		return nil, fmt.Errorf("method: %w: write for example GET", err)
+		return nil, fmt.Errorf("%w: write for example GET", err)
 	}
 	request.Close = true
 	request.Header.Set("User-Agent", "catchment")
+	return request, nil
+}
+
+func setURL(request *http.Request, u *url.URL) {
+	request.URL, request.Host = u, u.Host
 	if u.User != nil {
 		password, _ := u.User.Password()
 		request.SetBasicAuth(u.User.Username(), password)
 	}
-	for _, name := range slices.Sorted(maps.Keys(h.Headers)) {
-		if err := setHeader(request, name, h.Headers[name]); err != nil {
-			return nil, fmt.Errorf("headers: %w", err)
+}
+
+func setHeaders(request *http.Request, headers map[string]string) []error {
+	var errs []error
+	seen := map[string]bool{}
+	for _, name := range slices.Sorted(maps.Keys(headers)) {
+		key := textproto.CanonicalMIMEHeaderKey(name)
+		if seen[key] {
+			errs = append(errs, fmt.Errorf("%s is given twice: keep one", key))
+			continue
+		}
+		seen[key] = true
+		if err := setHeader(request, name, headers[name]); err != nil {
+			errs = append(errs, err)
 		}
 	}
-	return request, nil
+	return errs
 }
 
 func setHeader(request *http.Request, name, value string) error {

@@ -3,8 +3,8 @@ package healthcheck
 import "time"
 
 const (
-	rapid    = 10 * time.Millisecond // between refused probes of a watched check
-	rapidMax = 50 * time.Millisecond // what that grows to while a verdict is held
+	quick    = 10 * time.Millisecond // between refused probes of a watched check
+	quickMax = 50 * time.Millisecond // what that grows to while a verdict is held
 )
 
 // outcome is what a probe's error means for the verdict.
@@ -74,7 +74,7 @@ func (j *judge) next(o outcome, now time.Time) (up, changed bool) {
 	case !up:
 		j.end()
 	case o == gone:
-		j.pause = rapid
+		j.pause = quick
 	}
 	return up, changed
 }
@@ -84,9 +84,9 @@ func (j *judge) hold() {
 	j.held++
 	switch {
 	case j.held <= j.tracker.fall:
-		j.pause = rapid
+		j.pause = quick
 	default:
-		j.pause = min(2*j.pause, rapidMax)
+		j.pause = min(2*j.pause, quickMax)
 	}
 }
 

@@ -23,9 +23,10 @@ type target struct {
 	address string
 }
 
-// kinds are all kinds of check: each returns nil and no error where the check is
-// of another kind. Its errors begin with the name of the field.
-var kinds = map[string]func(Check) (*target, error){
+// kinds are all kinds of check: each returns nothing where the check is of another
+// kind, and otherwise a target or all that is wrong. An error begins with the
+// field as it is called in the configuration.
+var kinds = map[string]func(Check) (*target, []error){
 	"http": httpTarget,
 	"tcp":  tcpTarget,
 }
@@ -39,13 +40,13 @@ var dialer = net.Dialer{
 }
 
 // tcpTarget is the kind tcp.
-func tcpTarget(c Check) (*target, error) {
+func tcpTarget(c Check) (*target, []error) {
 	if c.TCP == nil {
 		return nil, nil
 	}
 	address := c.TCP.Address
 	if err := splitAddress(address); err != nil {
-		return nil, fmt.Errorf("address: %w", err)
+		return nil, []error{fmt.Errorf("tcp.address: %w", err)}
 	}
 	connect := func(ctx context.Context) error {
 		conn, err := dialer.DialContext(ctx, "tcp", address)

@@ -1,7 +1,6 @@
 package healthcheck
 
 import (
-	"errors"
 	"fmt"
 	"maps"
 	"net"
@@ -34,31 +33,27 @@ func (c Check) validate() []error {
 }
 
 // target builds what the check probes from its one kind.
-func (c Check) target() (*target, error) {
+func (c Check) target() (*target, []error) {
 	names := slices.Sorted(maps.Keys(kinds))
 	var found []string
 	var t *target
 	var errs []error
 	for _, name := range names {
-		got, err := kinds[name](c)
-		if got == nil && err == nil {
+		got, wrong := kinds[name](c)
+		if got == nil && len(wrong) == 0 {
 			continue
 		}
-		found = append(found, name)
-		t = got
-		if err != nil {
-			errs = append(errs, fmt.Errorf("%s.%w", name, err))
-		}
+		found, errs, t = append(found, name), append(errs, wrong...), got
 	}
-	switch len(found) {
-	case 0:
-		return nil, fmt.Errorf("kind: none is set: add one of %s", strings.Join(names, ", "))
-	case 1:
-		return t, errors.Join(errs...)
-	default:
-		errs = append(errs, fmt.Errorf("kind: %s are set together: keep one and make the others checks of their own", strings.Join(found, " and ")))
-		return nil, errors.Join(errs...)
+	switch {
+	case len(found) == 0:
+		errs = append(errs, fmt.Errorf("kind: none is set: add one of %s", strings.Join(names, ", ")))
+	case len(found) > 1:
+		errs = append(errs, fmt.Errorf("kind: %s are set together: keep one and make each other a check of its own", strings.Join(found, " and ")))
+	case t != nil && c.Watch && t.address == "":
+		errs = append(errs, fmt.Errorf("watch: %s has no connection to watch: leave watch out, or use http or tcp", found[0]))
 	}
+	return t, errs
 }
 
 // splitAddress checks host:port, with an IPv6 host in brackets.
