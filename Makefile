@@ -1,0 +1,66 @@
+# make help lists the targets.
+
+VERSION      ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo dev)
+# How long all tests together may take under CI, and each package anywhere.
+TEST_LIMIT   ?= 40m
+TEST_TIMEOUT ?= 15m
+# Packages to test or measure: make test PKG=./community
+PKG          ?= ./...
+BENCH        ?= .
+FUZZTIME     ?= 10s
+DATA         ?= ../shared/data
+
+# The version comes from git describe; go need not ask git once more, which
+# fails in a checkout that belongs to another user.
+export GOFLAGS := $(strip $(GOFLAGS) -buildvcs=false)
+# Tagged tests are checked like all others.
+TAGS := data
+
+.PHONY: build demo deps test lint bench fuzz data generate clean help
+.DEFAULT_GOAL := build
+
+build: ## bin/catchment and bin/catchment-edge, static
+	CGO_ENABLED=0 go build -trimpath -ldflags '-X main.version=$(VERSION)' -o bin/ ./cmd/catchment ./cmd/catchment-edge
+
+demo: build ## two routers, a service and a node on this machine; no root needed
+	bin/catchment demo
+
+deps: ## install the Debian packages that tests need, where missing
+	@.ci/deps
+
+test: deps ## all tests; as root they include those with real routers
+	$(if $(CI),timeout -k 30s $(TEST_LIMIT)) go test -race -count=1 -timeout $(TEST_TIMEOUT) $(PKG)
+
+lint: ## gofmt, go vet, staticcheck, and the rules of the tree
+	@unformatted=$$(gofmt -l .) && if [ -n "$$unformatted" ]; then echo "run gofmt -w on:" $$unformatted >&2; exit 1; fi
+	go vet -tags $(TAGS) ./...
+	go tool staticcheck -tags $(TAGS) ./...
+	go test -count=1 ./internal/rules
+
+bench: ## benchmarks: make bench PKG=./community BENCH=Parse
+	go test -run '^$$' -bench '$(BENCH)' -benchmem $(PKG)
+
+fuzz: ## each fuzz target for FUZZTIME
+	@set -e; for dir in $$(grep -rl --include='*_test.go' '^func Fuzz' . | xargs -r dirname | sort -u); do \
+		for target in $$(sed -n 's/^func \(Fuzz[A-Za-z0-9_]*\)(.*/\1/p' $$dir/*_test.go); do \
+			echo "$$dir $$target"; \
+			go test -run '^$$' -fuzz "^$$target\$$" -fuzztime $(FUZZTIME) $$dir; \
+		done; \
+	done
+
+data: ## tests over files that are not in the repository, in DATA
+	@[ -d '$(DATA)' ] || { echo "no folder $(DATA); set DATA=" >&2; exit 1; }
+	CATCHMENT_DATA='$(abspath $(DATA))' go test -tags data -count=1 -v -run '^TestData' \
+		$$(grep -rl --include='*_test.go' '^//go:build data' . | xargs -r dirname | sort -u)
+
+generate: ## Go from the .proto files
+	@command -v protoc >/dev/null || { echo "no protoc; apt-get install protobuf-compiler" >&2; exit 1; }
+	GOBIN='$(CURDIR)/bin/tools' go install google.golang.org/protobuf/cmd/protoc-gen-go google.golang.org/grpc/cmd/protoc-gen-go-grpc
+	PATH='$(CURDIR)/bin/tools':"$$PATH" protoc -I api --go_out=api --go_opt=paths=source_relative \
+		--go-grpc_out=api --go-grpc_opt=paths=source_relative $$(cd api && find . -name '*.proto' | sed 's,^\./,,' | sort)
+
+clean: ## remove what build and generate leave in bin
+	rm -rf bin
+
+help: ## this list
+	@sed -n 's/^\([a-z]*\):.*## \(.*\)/\1\t\2/p' $(MAKEFILE_LIST) | expand -t 10
