@@ -21,7 +21,8 @@ type Address struct {
 type Failure struct {
 	// Interface is where the VIP belongs; empty for a default route.
 	Interface string
-	// Neighbor is whose default route it is; empty for a VIP.
+	// Neighbor is whose default route it is; empty for a VIP, and for a route
+	// of a run before us.
 	Neighbor string
 	// Prefix is the VIP, or 0.0.0.0/0 or ::/0.
 	Prefix netip.Prefix
@@ -31,10 +32,13 @@ type Failure struct {
 
 // Error names the VIP or the route, and says what is wrong with it.
 func (f Failure) Error() string {
-	if f.Neighbor != "" {
+	switch {
+	case f.Interface != "":
+		return fmt.Sprintf("VIP %s on %s: %v", f.Prefix, f.Interface, f.Err)
+	case f.Neighbor != "":
 		return fmt.Sprintf("default route %s from %s: %v", f.Prefix, f.Neighbor, f.Err)
 	}
-	return fmt.Sprintf("VIP %s on %s: %v", f.Prefix, f.Interface, f.Err)
+	return fmt.Sprintf("default route %s: %v", f.Prefix, f.Err)
 }
 
 // Unwrap gives Err.
