@@ -41,7 +41,7 @@ type service struct {
 	handle  func(net.Conn)
 	mu      sync.Mutex
 	l       net.Listener
-	conns   map[net.Conn]bool
+	conns   map[net.Conn]bool // nil once stopped
 	done    sync.WaitGroup
 }
 
@@ -68,15 +68,26 @@ func (s *service) start() {
 			if err != nil {
 				return
 			}
-			s.mu.Lock()
-			s.conns[conn] = true
-			s.mu.Unlock()
-			s.done.Go(func() {
-				defer s.forget(conn)
-				s.handle(conn)
-			})
+			if s.remember(conn) {
+				s.done.Go(func() {
+					defer s.forget(conn)
+					s.handle(conn)
+				})
+			}
 		}
 	})
+}
+
+// remember returns false, with conn closed, when the service is stopping.
+func (s *service) remember(conn net.Conn) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.conns == nil {
+		conn.Close()
+		return false
+	}
+	s.conns[conn] = true
+	return true
 }
 
 func (s *service) forget(conn net.Conn) {
@@ -98,6 +109,13 @@ func (s *service) closeConnections() {
 func (s *service) stop() {
 	s.l.Close()
 	s.closeConnections()
+	s.mu.Lock()
+	late := s.conns
+	s.conns = nil
+	s.mu.Unlock()
+	for conn := range late {
+		conn.Close()
+	}
 	s.done.Wait()
 }
 
