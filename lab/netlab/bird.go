@@ -135,7 +135,11 @@ func (b *BIRD) Routes(prefix netip.Prefix) ([]Path, error) {
 	if err != nil {
 		return nil, err
 	}
-	return parseBIRDRoutes(text)
+	neighbors, err := b.neighbors()
+	if err != nil {
+		return nil, err
+	}
+	return parseBIRDRoutes(text, neighbors)
 }
 
 // Session implements Router.
@@ -144,7 +148,7 @@ func (b *BIRD) Session(peer netip.Addr) (Session, error) {
 	if err != nil {
 		return Session{}, err
 	}
-	return p.session(time.Now()), nil
+	return p.session(time.Now())
 }
 
 // Counts implements Router. The counters are sums over the channels.
@@ -171,5 +175,20 @@ func (b *BIRD) protocol(peer netip.Addr) (birdProtocol, error) {
 	if err != nil {
 		return birdProtocol{}, err
 	}
-	return parseBIRDProtocol(text, peer)
+	for _, p := range parseBIRDProtocols(text) {
+		if p.address == peer {
+			return p, nil
+		}
+	}
+	return birdProtocol{}, fmt.Errorf("bird has no neighbour %s", peer)
+}
+
+// neighbors tells each BGP protocol's neighbour. It asks again each time: a test may have changed the configuration.
+func (b *BIRD) neighbors() (map[string]netip.Addr, error) {
+	text, err := b.Birdc("show protocols all")
+	neighbors := map[string]netip.Addr{}
+	for _, p := range parseBIRDProtocols(text) {
+		neighbors[p.name] = p.address
+	}
+	return neighbors, err
 }

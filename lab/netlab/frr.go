@@ -221,7 +221,7 @@ func (f *FRR) Session(peer netip.Addr) (Session, error) {
 	if err != nil {
 		return Session{}, err
 	}
-	return neighbor.session(), nil
+	return neighbor.session(f.bgpd.PID()), nil
 }
 
 // Counts implements Router.

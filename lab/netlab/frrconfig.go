@@ -43,7 +43,7 @@ type FRRNeighbor struct {
 func (c FRRConfig) String() string {
 	var b strings.Builder
 	line := func(format string, args ...any) { fmt.Fprintf(&b, format+"\n", args...) }
-	line("frr defaults traditional\nhostname frr\nlog commands")
+	line("frr defaults traditional\nhostname frr")
 	for _, global := range c.Global {
 		line("%s", global)
 	}

@@ -153,11 +153,12 @@ func parseFRRNeighbor(text []byte, peer netip.Addr) (frrNeighbor, error) {
 	return neighbor, nil
 }
 
-func (n frrNeighbor) session() Session {
+// session needs bgpd's process number, since its count of sessions starts anew with the process.
+func (n frrNeighbor) session(pid int) Session {
 	s := Session{State: n.State, LastError: strings.Join(nonEmpty(n.LastReset, n.LastNotify, n.LastText), ": ")}
 	if n.State == Established {
 		s.Uptime = time.Duration(n.UpMsec) * time.Millisecond
-		s.Instance = fmt.Sprintf("session %d", n.Established)
+		s.Instance = fmt.Sprintf("bgpd %d, session %d", pid, n.Established)
 	}
 	return s
 }
