@@ -24,7 +24,7 @@ type Config struct {
 	Links     []Link
 	Neighbors []Neighbor
 	Services  []Service
-	Load      Load
+	Load      LoadControl
 	// LeaveHold passes between the last withdrawal and the VIP's removal.
 	LeaveHold time.Duration
 	WayBack   WayBack
@@ -126,8 +126,8 @@ type Service struct {
 	// Neighbors are the names of the neighbours that get it, in the file's order
 	// of neighbours. Left out in the file: all.
 	Neighbors []string
-	Require   Require
-	Checks    []Check
+	Require   healthcheck.Require
+	Checks    []healthcheck.Check
 	// Drain is how long GSHUT stands before a planned withdrawal.
 	Drain time.Duration
 }
@@ -144,8 +144,8 @@ const (
 	LoadPI        LoadMode = "pi"
 )
 
-// Load configures the load controller.
-type Load struct {
+// LoadControl configures the load controller of the node.
+type LoadControl struct {
 	Mode          LoadMode
 	Target        float64
 	Interval      time.Duration

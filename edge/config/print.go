@@ -1,0 +1,269 @@
+package config
+
+import (
+	"bytes"
+	"maps"
+	"net/netip"
+	"slices"
+	"time"
+
+	"gopkg.in/yaml.v3"
+
+	"github.com/catchment-bgp/catchment/announcer"
+	"github.com/catchment-bgp/catchment/healthcheck"
+)
+
+// YAML prints the configuration with every default. Passwords are masked; all
+// else loads again to an equal Config.
+func (c *Config) YAML() ([]byte, error) {
+	var b bytes.Buffer
+	enc := yaml.NewEncoder(&b)
+	enc.SetIndent(2)
+	if err := enc.Encode(c.raw()); err != nil {
+		return nil, err
+	}
+	if err := enc.Close(); err != nil {
+		return nil, err
+	}
+	return b.Bytes(), nil
+}
+
+// MarshalYAML prints the word, or the mapping.
+func (r rawRequire) MarshalYAML() (any, error) {
+	if r.Word != "" {
+		return string(r.Word), nil
+	}
+	type mapping rawRequire
+	return mapping(r), nil
+}
+
+func (c *Config) raw() *rawConfig {
+	r := &rawConfig{
+		Node:      &c.Node,
+		Site:      given(c.Site),
+		ASN:       new(asn(c.ASN)),
+		RouterID:  &c.RouterID,
+		StateDir:  &c.StateDir,
+		Control:   new("unix://" + c.Control),
+		Metrics:   given(c.Metrics),
+		LeaveHold: new(duration(c.LeaveHold)),
+		Load: &rawLoad{
+			Mode:          &c.Load.Mode,
+			Target:        &c.Load.Target,
+			Interval:      new(duration(c.Load.Interval)),
+			AllowWithdraw: &c.Load.AllowWithdraw,
+			DwellUp:       new(duration(c.Load.DwellUp)),
+			DwellDown:     new(duration(c.Load.DwellDown)),
+			DownAfter:     new(duration(c.Load.DownAfter)),
+		},
+		WayBack: &rawWayBack{
+			Require: new(wayBackName(either(c.WayBack.Required, "default", "none"))),
+			Grace:   new(duration(c.WayBack.Grace)),
+		},
+		ReturnAfter: each(c.ReturnAfter, func(d time.Duration) duration { return duration(d) }),
+		Links:       each(c.Links, rawLinkOf),
+		Neighbors:   each(c.Neighbors, rawNeighborOf),
+		Services:    each(c.Services, rawServiceOf),
+	}
+	if c.Central != nil {
+		r.Central = &rawCentral{
+			Address: &c.Central.Address,
+			TLS:     &rawTLS{CA: &c.Central.TLS.CA, Cert: &c.Central.TLS.Cert, Key: &c.Central.TLS.Key},
+		}
+	}
+	return r
+}
+
+func rawLinkOf(l Link) rawLink {
+	return rawLink{
+		Name:      &l.Name,
+		Capacity:  (*bitRate)(given(l.Capacity)),
+		Interface: given(l.Interface),
+		Feed:      rawFeedOf(l.Feed),
+		Fast:      rawSourceOf(l.Fast),
+		Exact:     rawSourceOf(l.Exact),
+	}
+}
+
+func rawFeedOf(f *Feed) *rawFeed {
+	if f == nil {
+		return nil
+	}
+	return &rawFeed{URL: &f.URL, Period: new(duration(f.Period))}
+}
+
+func rawSourceOf(s *Source) *rawSource {
+	if s == nil {
+		return nil
+	}
+	r := &rawSource{Interface: given(s.Interface), Feed: rawFeedOf(s.Feed)}
+	if p := s.Prometheus; p != nil {
+		r.Prometheus = &rawPrometheus{URL: &p.URL, Query: new(multiline(p.Query))}
+		r.Period = new(duration(p.Period))
+	}
+	return r
+}
+
+func rawNeighborOf(n Neighbor) rawNeighbor {
+	r := rawNeighbor{
+		Name:          &n.Name,
+		Address:       &n.Address,
+		Port:          new(count(n.Port)),
+		ASN:           new(asn(n.ASN)),
+		LocalAddress:  &n.LocalAddress,
+		BindDevice:    given(n.BindDevice),
+		PasswordFile:  given(n.PasswordFile),
+		TTLSecurity:   &n.TTLSecurity,
+		Multihop:      new(count(n.Multihop)),
+		HoldTime:      new(duration(n.HoldTime)),
+		Listen:        &n.Listen,
+		AcceptDefault: &n.AcceptDefault,
+		AllowPrepend:  &n.AllowPrepend,
+		MaxPrefixes:   new(count(n.MaxPrefixes)),
+		Contact:       given(n.Contact),
+		Prepend:       new(count(n.Prepend)),
+		MED:           metricOf(n.MED),
+		LocalPref:     metricOf(n.LocalPref),
+		Communities:   n.Communities,
+		Link:          given(n.Link),
+		Return:        new(returnName(either(n.Symmetric, "symmetric", "routed"))),
+		NextHop:       &rawNextHop{IPv4: addrOf(n.NextHop4), IPv6: addrOf(n.NextHop6)},
+		Ladder:        each(n.Ladder, rawRungOf),
+	}
+	for name, kind := range kinds {
+		if kind == n.Kind {
+			r.Kind = &name
+		}
+	}
+	if n.Password != "" && n.PasswordFile == "" {
+		r.Password = new(secret(Mask))
+	}
+	if n.IPv4 {
+		r.Families = append(r.Families, "ipv4")
+	}
+	if n.IPv6 {
+		r.Families = append(r.Families, "ipv6")
+	}
+	r.Labels = literals(n.Labels)
+	return r
+}
+
+func rawRungOf(g Rung) rawRung {
+	r := rawRung{
+		Community: g.Communities,
+		MED:       metricOf(g.MED),
+		LocalPref: metricOf(g.LocalPref),
+		GSHUT:     given(g.GSHUT),
+		Withdraw:  given(g.Withdraw),
+		Prefixes:  g.Prefixes,
+	}
+	if g.PrependSet {
+		r.Prepend = new(count(g.Prepend))
+	}
+	if g.ShedsSet {
+		r.Sheds = &g.Sheds
+	}
+	return r
+}
+
+func rawServiceOf(s Service) rawService {
+	return rawService{
+		Name:        &s.Name,
+		Prefixes:    s.Prefixes,
+		VIPs:        each(s.VIPs, func(p netip.Prefix) vip { return vip{p} }),
+		Interface:   &s.Interface,
+		Communities: s.Communities,
+		Neighbors:   s.Neighbors,
+		Require:     rawRequireOf(s.Require),
+		Checks:      each(s.Checks, rawCheckOf),
+		Drain:       new(duration(s.Drain)),
+	}
+}
+
+func rawRequireOf(q healthcheck.Require) *rawRequire {
+	switch q.Mode {
+	case healthcheck.RequireAny:
+		return &rawRequire{Word: "any"}
+	case healthcheck.RequireAtLeast:
+		return &rawRequire{AtLeast: new(count(q.N))}
+	case healthcheck.RequirePercent:
+		return &rawRequire{Percent: new(count(q.N))}
+	}
+	return &rawRequire{Word: "all"}
+}
+
+func rawCheckOf(k healthcheck.Check) rawCheck {
+	r := rawCheck{
+		Name:         &k.Name,
+		Interval:     new(duration(k.Interval)),
+		FastInterval: new(duration(k.FastInterval)),
+		Timeout:      new(duration(k.Timeout)),
+		Rise:         new(count(k.Rise)),
+		Fall:         new(count(k.Fall)),
+		Scope:        new(scope(either(k.Soft, "soft", "hard"))),
+		Jitter:       &k.Jitter,
+		Watch:        &k.Watch,
+		RestartGrace: new(duration(k.RestartGrace)),
+	}
+	if h := k.HTTP; h != nil {
+		r.HTTP = &rawHTTP{
+			URL: &h.URL, Method: &h.Method, Headers: literals(h.Headers),
+			Status:             each(h.Status, func(n int) count { return count(n) }),
+			Body:               (*multiline)(given(h.Body)),
+			InsecureSkipVerify: given(h.InsecureSkipVerify),
+			ServerName:         given(h.ServerName),
+		}
+	}
+	if k.TCP != nil {
+		r.TCP = &rawTCP{Address: &k.TCP.Address}
+	}
+	return r
+}
+
+// given is nil for a zero value, which is printed by leaving the key out.
+func given[T comparable](v T) *T {
+	if v == *new(T) {
+		return nil
+	}
+	return &v
+}
+
+func either[T any](ok bool, yes, no T) T {
+	if ok {
+		return yes
+	}
+	return no
+}
+
+func each[A, B any](in []A, f func(A) B) []B {
+	var out []B
+	for _, a := range in {
+		out = append(out, f(a))
+	}
+	return out
+}
+
+func metricOf(m announcer.Metric) *metric {
+	if !m.Set {
+		return nil
+	}
+	return new(metric(m.Value))
+}
+
+func addrOf(a netip.Addr) *netip.Addr {
+	if !a.IsValid() {
+		return nil
+	}
+	return &a
+}
+
+func literals(m map[string]string) map[string]literal {
+	if len(m) == 0 {
+		return nil
+	}
+	out := make(map[string]literal, len(m))
+	for _, k := range slices.Sorted(maps.Keys(m)) {
+		out[k] = literal(m[k])
+	}
+	return out
+}
