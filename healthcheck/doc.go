@@ -32,8 +32,8 @@
 // The connection is open only while the check is up. It is opened again after a
 // probe has passed: 10 ms later when it had lived for 5 s or more, otherwise
 // after a pause that doubles up to 1 s. A server that closes every connection at
-// once therefore costs 8 probes in the first 1.3 s, and then one connection and
-// one probe per second. While the connection is not open, deaths are noticed by
+// once therefore costs 8 connections and 8 more probes in the first 1.3 s, and then
+// one of each per second. While the connection is not open, deaths are noticed by
 // the ordinary polls.
 //
 // What a watch does not see: a process that hangs (the polls do); the death of
