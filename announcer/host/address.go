@@ -26,8 +26,7 @@ const (
 )
 
 // label is the mark of an IPv4 address, at most 15 bytes: lo:catchment, or
-// enp129s0f1np1 cut short, enp129s0f1:ctch. The kernel keeps the suffix when it
-// renames the interface.
+// enp129s0f1np1 cut short, enp129s0f1:ctch.
 func label(iface string) string {
 	if len(iface)+len(longSuffix) <= labelBytes {
 		return iface + longSuffix
@@ -63,8 +62,9 @@ type entry struct {
 	label    string
 	proto    uint8
 	hasProto bool
-	// expired is set if its preferred lifetime is zero.
-	expired bool
+	// unpreferred is set if it looks as addAddress makes it: an IPv4 address of
+	// scope host, an IPv6 address whose preferred lifetime is zero.
+	unpreferred bool
 }
 
 func (e entry) prefix() netip.Prefix { return netip.PrefixFrom(e.addr, e.bits) }
@@ -96,10 +96,13 @@ func parseAddress(body []byte) (e entry, ok bool) {
 			}
 		}
 	}
-	e.expired = flags&unix.IFA_F_DEPRECATED != 0
 	e.addr = local
 	if !local.IsValid() {
 		e.addr = far
+	}
+	e.unpreferred = flags&unix.IFA_F_DEPRECATED != 0
+	if e.addr.Is4() {
+		e.unpreferred = body[3] == unix.RT_SCOPE_HOST
 	}
 	return e, e.addr.IsValid()
 }

@@ -12,8 +12,8 @@ import (
 	"strings"
 )
 
-// ledger remembers, across a kill, the IPv6 addresses that are ours on kernels
-// that cannot mark them (before 5.18). Addresses do not outlive a boot, so the
+// ledger remembers, across a kill, the addresses that are ours on kernels that
+// cannot mark them (before 5.18). Addresses do not outlive a boot, so the
 // record of another boot counts for nothing.
 type ledger struct {
 	path    string

@@ -7,6 +7,7 @@ import (
 	"os"
 	"runtime"
 	"sync"
+	"sync/atomic"
 	"syscall"
 	"time"
 
@@ -25,6 +26,9 @@ type socket struct {
 	mu   sync.Mutex
 	file *os.File
 	conn syscall.RawConn
+	// closed tells the reader why its wait has ended: the error of a RawConn
+	// does not.
+	closed atomic.Bool
 	seq  uint32
 	buf  []byte
 }
@@ -97,7 +101,10 @@ func inNamespace(ns Namespace, open func() (int, error)) (fd int, err error) {
 	return fd, err
 }
 
-func (s *socket) Close() error { return s.file.Close() }
+func (s *socket) Close() error {
+	s.closed.Store(true)
+	return s.file.Close()
+}
 
 // receive gives the next datagram of the kernel, valid until the next call.
 // Closing the socket ends the wait with os.ErrClosed; ENOBUFS means that
@@ -111,7 +118,12 @@ func (s *socket) receive() ([]byte, error) {
 			n, from, failed = unix.Recvfrom(int(fd), s.buf, 0)
 			return failed != unix.EAGAIN
 		})
-		if err != nil {
+		switch {
+		case err != nil && s.closed.Load():
+			return nil, os.ErrClosed
+		case errors.Is(err, os.ErrDeadlineExceeded):
+			return nil, fmt.Errorf("the kernel did not answer within %v: %w", answerTime, err)
+		case err != nil:
 			return nil, err
 		}
 		if failed == unix.EINTR {

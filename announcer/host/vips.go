@@ -18,8 +18,8 @@ type VIPOptions struct {
 	// Namespace is where the interfaces are.
 	Namespace Namespace
 	// StateDir is an existing directory. On kernels before 5.18 the file
-	// vips.json there says which IPv6 addresses are ours; it is written before
-	// the address is added.
+	// vips.json there says which addresses are ours; it is written before an
+	// address is added.
 	StateDir string
 	// Log gets a line for each address that is added, removed, or found to be
 	// there before us. Nil: none are written.
@@ -28,7 +28,9 @@ type VIPOptions struct {
 
 // VIPs keeps service addresses on interfaces. What is ours is known by a mark:
 // IFA_PROTO 0xCA (Linux 5.18 and later), for IPv4 also a label that ends in
-// :catchment or :ctch, and on older kernels for IPv6 the record in StateDir.
+// :catchment or :ctch, and on older kernels the record in StateDir, which IPv6 has
+// nothing beside and which IPv4 needs when an interface is renamed (the kernel
+// then takes the label off its first address).
 // Its methods may be called by several goroutines.
 type VIPs struct {
 	log    *slog.Logger
@@ -156,10 +158,10 @@ func (v *VIPs) ours(e entry) bool {
 	if e.hasProto && e.proto == protoCatchment {
 		return true
 	}
-	if e.addr.Is4() {
-		return isOurLabel(e.label)
+	if e.addr.Is4() && isOurLabel(e.label) {
+		return true
 	}
-	return !v.marks && e.expired && v.ledger.has(e.index, e.addr)
+	return !v.marks && e.unpreferred && v.ledger.has(e.index, e.addr)
 }
 
 // flatten sorts want, drops repeats, and refuses what cannot be a VIP.
@@ -213,7 +215,7 @@ func (v *VIPs) add(missing []Address, links map[string]link, list map[place]entr
 	for _, a := range missing {
 		err := recorded
 		if a.Prefix.Addr().Is4() {
-			err = nil
+			err = nil // the label says whose it is
 		}
 		if err == nil {
 			err = v.socket.addAddress(a.Interface, links[a.Interface].index, a.Prefix, !v.noMarks)
@@ -228,8 +230,8 @@ func (v *VIPs) add(missing []Address, links map[string]link, list map[place]entr
 	return failures
 }
 
-// record writes down which IPv6 addresses are ours or about to be, unless the
-// kernel keeps the marks.
+// record writes down which addresses are ours or about to be, unless the kernel
+// keeps the marks.
 func (v *VIPs) record(missing []Address, links map[string]link, list map[place]entry) error {
 	var entries []ledgerEntry
 	if !v.marks {
@@ -239,9 +241,7 @@ func (v *VIPs) record(missing []Address, links map[string]link, list map[place]e
 			}
 		}
 		for _, a := range missing {
-			if a.Prefix.Addr().Is6() {
-				entries = append(entries, ledgerEntry{a.Interface, links[a.Interface].index, a.Prefix.Addr()})
-			}
+			entries = append(entries, ledgerEntry{a.Interface, links[a.Interface].index, a.Prefix.Addr()})
 		}
 	}
 	err := v.ledger.write(entries)
