@@ -29,8 +29,8 @@ type socket struct {
 	// closed tells the reader why its wait has ended: the error of a RawConn
 	// does not.
 	closed atomic.Bool
-	seq  uint32
-	buf  []byte
+	seq    uint32
+	buf    []byte
 }
 
 // openSocket opens a socket in ns that gets the notifications of groups

@@ -114,6 +114,9 @@ func (v *VIPs) Set(want map[string][]netip.Prefix) error {
 	}
 	failures = append(failures, v.add(missing, links, list)...)
 	failures = append(failures, v.removeOthers(wanted, links, list)...)
+	if err := v.record(nil, links, list); err != nil {
+		v.log.Warn("the record of VIPs names some that are gone", "error", err)
+	}
 	return setError(failures)
 }
 
@@ -210,7 +213,11 @@ func (v *VIPs) noteForeign(a Address, foreign bool) {
 	}
 }
 
+// add adds to list, too, what it added.
 func (v *VIPs) add(missing []Address, links map[string]link, list map[place]entry) (failures []Failure) {
+	if len(missing) == 0 {
+		return nil
+	}
 	recorded := v.record(missing, links, list)
 	for _, a := range missing {
 		err := recorded
@@ -225,6 +232,8 @@ func (v *VIPs) add(missing []Address, links map[string]link, list map[place]entr
 			continue
 		}
 		delete(v.foreign, a)
+		e := entry{index: links[a.Interface].index, addr: a.Prefix.Addr(), bits: a.Prefix.Bits(), unpreferred: true}
+		list[place{e.index, e.addr}] = e
 		v.log.Info("VIP added", "interface", a.Interface, "address", a.Prefix)
 	}
 	return failures
@@ -245,16 +254,13 @@ func (v *VIPs) record(missing []Address, links map[string]link, list map[place]e
 		}
 	}
 	err := v.ledger.write(entries)
-	if err != nil && v.marks {
-		v.log.Warn("the record of VIPs cannot be removed", "error", err)
-		return nil
-	}
-	if err != nil {
+	if err != nil && !v.marks {
 		return fmt.Errorf("not added, since it could not be written down as ours: %w", err)
 	}
 	return nil
 }
 
+// removeOthers takes off list, too, what it removed.
 func (v *VIPs) removeOthers(wanted map[place]bool, links map[string]link, list map[place]entry) (failures []Failure) {
 	names := namesOf(links)
 	for at, e := range list {
@@ -266,6 +272,7 @@ func (v *VIPs) removeOthers(wanted map[place]bool, links map[string]link, list m
 			failures = append(failures, failed(a, fmt.Errorf("cannot be removed: %w", err)))
 			continue
 		}
+		delete(list, at)
 		v.log.Info("VIP removed", "interface", a.Interface, "address", a.Prefix)
 	}
 	return failures
