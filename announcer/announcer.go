@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/catchment-bgp/catchment/announcer/guard"
+	"github.com/catchment-bgp/catchment/announcer/host"
 )
 
 // Announcer holds the sessions with all neighbours of this node. Its methods may
@@ -18,8 +19,8 @@ import (
 // that take a context.
 type Announcer struct {
 	log *slog.Logger
-	// update receives the bodies of inbound UPDATEs of AcceptDefault neighbours.
-	update func(neighbor string, body []byte)
+	// byDefault is told of default routes of AcceptDefault neighbours.
+	byDefault func(neighbor string, change host.DefaultChange)
 	// moved says that Status would now answer something else.
 	moved chan struct{}
 
@@ -41,10 +42,10 @@ type Local struct {
 type Options struct {
 	// Log gets one line per change of a session; slog.Default() where nil.
 	Log *slog.Logger
-	// Update, where set, sees the body of each UPDATE that an AcceptDefault
-	// neighbour sends, and a nil body when that neighbour's session ends. It
-	// must return quickly and must not keep the body.
-	Update func(neighbor string, body []byte)
+	// Default, where set, is told when an AcceptDefault neighbour announces or
+	// withdraws a default route, and that both are withdrawn when its session
+	// ends. It must return soon.
+	Default func(neighbor string, change host.DefaultChange)
 }
 
 type listenKey struct {
@@ -72,7 +73,7 @@ func New(o Options) *Announcer {
 		o.Log = slog.Default()
 	}
 	return &Announcer{
-		log: o.Log, update: o.Update, moved: make(chan struct{}, 1),
+		log: o.Log, byDefault: o.Default, moved: make(chan struct{}, 1),
 		sessions: map[string]*session{}, listeners: map[listenKey]*guard.Listener{},
 	}
 }

@@ -18,8 +18,8 @@ import (
 // attrOTC is the Only to Customer attribute (RFC 9234, section 5).
 const attrOTC = bgp.BGPAttrType(35)
 
-// equal says whether two routes look the same on the wire.
-func (r Route) equal(o Route) bool {
+// Equal says whether two routes look the same on the wire.
+func (r Route) Equal(o Route) bool {
 	return r.Prefix == o.Prefix && r.NextHop == o.NextHop && r.Prepend == o.Prepend &&
 		r.MED == o.MED && r.LocalPref == o.LocalPref && r.Communities.Equal(o.Communities)
 }

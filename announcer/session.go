@@ -14,6 +14,7 @@ import (
 	api "github.com/osrg/gobgp/v3/api"
 
 	"github.com/catchment-bgp/catchment/announcer/guard"
+	"github.com/catchment-bgp/catchment/announcer/host"
 )
 
 // session is one neighbour: its GoBGP server, the guard before it, and the
@@ -29,6 +30,9 @@ type session struct {
 	wake    chan struct{}
 	stop    context.CancelFunc
 	running sync.WaitGroup
+
+	// negotiated belongs to the goroutine of the guard that calls event and received.
+	negotiated host.DefaultParams
 
 	// given is what the speaker holds; only the worker touches it.
 	given map[netip.Prefix]given
@@ -100,8 +104,8 @@ func (s *session) newGuard() (*guard.Guard, error) {
 	if n.IPv6 {
 		c.Families = append(c.Families, guard.IPv6)
 	}
-	if update := s.owner.update; update != nil && n.AcceptDefault {
-		c.Received = func(body []byte) { update(n.Name, body) }
+	if s.takesDefault() {
+		c.Received = s.received
 	}
 	if n.Listen {
 		l, err := s.owner.listener(n)
@@ -250,7 +254,7 @@ func (s *session) apply() error {
 		delete(s.given, p)
 	}
 	for p, r := range want {
-		if g, ok := s.given[p]; ok && g.route.equal(r) {
+		if g, ok := s.given[p]; ok && g.route.Equal(r) {
 			continue
 		}
 		path, err := render(r, s.neighbor, s.local.ASN)
@@ -303,14 +307,16 @@ func (s *session) mark(now time.Time) {
 func (s *session) event(e guard.Event) {
 	if e.State == guard.Established {
 		s.log.Info("session established")
+		s.negotiated = s.params(s.guard.Status())
 	}
 	if e.Previous >= guard.OpenConfirm && e.State < e.Previous {
 		s.mu.Lock()
 		clear(s.standing)
 		s.behind = time.Time{}
 		s.mu.Unlock()
-		if s.owner.update != nil && s.neighbor.AcceptDefault {
-			s.owner.update(s.neighbor.Name, nil)
+		if s.takesDefault() {
+			gone := host.FamilyChange{Change: host.Withdrawn}
+			s.owner.byDefault(s.neighbor.Name, host.DefaultChange{IPv4: gone, IPv6: gone})
 		}
 		s.renew()
 	}
@@ -318,6 +324,24 @@ func (s *session) event(e guard.Event) {
 		s.log.Warn("session lost", "reason", e.Reason)
 	}
 	s.owner.poke()
+}
+
+func (s *session) takesDefault() bool { return s.owner.byDefault != nil && s.neighbor.AcceptDefault }
+
+// params says how to read the UPDATEs of the session that just came up.
+func (s *session) params(st guard.Status) host.DefaultParams {
+	return host.DefaultParams{
+		IPv4: slices.Contains(st.Families, guard.IPv4), IPv6: slices.Contains(st.Families, guard.IPv6),
+		ExtendedNextHop: st.ExtendedNextHop, TwoOctetAS: !st.FourOctet, LocalASN: s.local.ASN,
+	}
+}
+
+// received looks for the default route in an inbound UPDATE.
+func (s *session) received(body []byte) {
+	change, ok := host.ParseDefault(body, s.negotiated)
+	if ok && change != (host.DefaultChange{}) {
+		s.owner.byDefault(s.neighbor.Name, change)
+	}
 }
 
 func (s *session) renew() {
@@ -338,7 +362,7 @@ func (s *session) status() Status {
 	st.Fault = s.fault
 	sortRoutes(st.Standing)
 	sortRoutes(st.Wanted)
-	st.Settled = slices.EqualFunc(st.Standing, st.Wanted, func(a, b Route) bool { return s.onWire(b).equal(a) })
+	st.Settled = slices.EqualFunc(st.Standing, st.Wanted, func(a, b Route) bool { return s.onWire(b).Equal(a) })
 	return st
 }
 

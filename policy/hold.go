@@ -12,6 +12,11 @@ const (
 	Down
 )
 
+var verdictNames = [...]string{"unknown", "up", "down"}
+
+// String gives "unknown", "up" or "down".
+func (v Verdict) String() string { return name(verdictNames[:], int(v)) }
+
 // FailureWindow is how long a failure counts towards the wait of the next return.
 const FailureWindow = time.Hour
 

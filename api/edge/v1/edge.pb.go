@@ -376,6 +376,7 @@ type Check struct {
 	Error           string                 `protobuf:"bytes,4,opt,name=error,proto3" json:"error,omitempty"`
 	Scope           string                 `protobuf:"bytes,5,opt,name=scope,proto3" json:"scope,omitempty"` // hard or soft
 	DurationSeconds float64                `protobuf:"fixed64,6,opt,name=duration_seconds,json=durationSeconds,proto3" json:"duration_seconds,omitempty"`
+	Observing       bool                   `protobuf:"varint,7,opt,name=observing,proto3" json:"observing,omitempty"` // a reload added it; it does not count before it has passed
 	unknownFields   protoimpl.UnknownFields
 	sizeCache       protoimpl.SizeCache
 }
@@ -450,6 +451,13 @@ func (x *Check) GetDurationSeconds() float64 {
 		return x.DurationSeconds
 	}
 	return 0
+}
+
+func (x *Check) GetObserving() bool {
+	if x != nil {
+		return x.Observing
+	}
+	return false
 }
 
 type Neighbor struct {
@@ -1814,14 +1822,15 @@ const file_edge_v1_edge_proto_rawDesc = "" +
 	"\x05since\x18\x05 \x01(\v2\x1a.google.protobuf.TimestampR\x05since\x120\n" +
 	"\x06checks\x18\x06 \x03(\v2\x18.catchment.edge.v1.CheckR\x06checks\x129\n" +
 	"\tneighbors\x18\a \x03(\v2\x1b.catchment.edge.v1.NeighborR\tneighbors\x129\n" +
-	"\toverrides\x18\b \x03(\v2\x1b.catchment.edge.v1.OverrideR\toverrides\"\xc0\x01\n" +
+	"\toverrides\x18\b \x03(\v2\x1b.catchment.edge.v1.OverrideR\toverrides\"\xde\x01\n" +
 	"\x05Check\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12\x0e\n" +
 	"\x02up\x18\x02 \x01(\bR\x02up\x123\n" +
 	"\x04last\x18\x03 \x01(\v2\x1a.google.protobuf.TimestampH\x00R\x04last\x88\x01\x01\x12\x14\n" +
 	"\x05error\x18\x04 \x01(\tR\x05error\x12\x14\n" +
 	"\x05scope\x18\x05 \x01(\tR\x05scope\x12)\n" +
-	"\x10duration_seconds\x18\x06 \x01(\x01R\x0fdurationSecondsB\a\n" +
+	"\x10duration_seconds\x18\x06 \x01(\x01R\x0fdurationSeconds\x12\x1c\n" +
+	"\tobserving\x18\a \x01(\bR\tobservingB\a\n" +
 	"\x05_last\"\x90\x04\n" +
 	"\bNeighbor\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12\x18\n" +

@@ -1,0 +1,372 @@
+package edge
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"time"
+
+	"github.com/catchment-bgp/catchment/announcer"
+	"github.com/catchment-bgp/catchment/edge/config"
+	"github.com/catchment-bgp/catchment/policy"
+)
+
+// Plan is what one neighbour would see change.
+type Plan struct {
+	Neighbor string
+	// Session is "kept", "restarted", "added" or "removed".
+	Session   string
+	Announced []announcer.Route
+	Changed   []RouteChange
+	Withdrawn []announcer.Route
+}
+
+// RouteChange is a route that stays announced and looks different.
+type RouteChange struct{ From, To announcer.Route }
+
+// pending is a configuration that goes back unless it is confirmed.
+type pending struct {
+	deadline time.Time
+	before   *config.Config
+	warnings []config.Problem
+	// staged is the file beside the configuration file that Confirm moves there.
+	staged string
+}
+
+// reloads counts for the metrics.
+type reloads struct {
+	ok   bool
+	last time.Time
+}
+
+// Plan says how announcements would change under another configuration, with
+// everything else as it is now. Services that are new count as healthy.
+func (e *Edge) Plan(ctx context.Context, c *config.Config) ([]Plan, error) {
+	var plans []Plan
+	var bad error
+	err := e.do(ctx, func(now time.Time) {
+		if bad = e.fixed(c); bad == nil {
+			plans = e.plan(now, c)
+		}
+	})
+	return plans, first(err, bad)
+}
+
+func first(errs ...error) error {
+	for _, err := range errs {
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (e *Edge) plan(now time.Time, c *config.Config) []Plan {
+	in := e.input(now, c)
+	for _, svc := range c.Services {
+		if service(e.cfg, svc.Name) == nil {
+			in.Health[svc.Name] = policy.Health{Hard: policy.Up, Soft: policy.Up}
+		}
+	}
+	_, d := policy.Next(e.policyConfig(c), e.state, in)
+	was, will := Routes(e.cfg, e.decision), Routes(c, d)
+	old, next := map[string]config.Neighbor{}, map[string]config.Neighbor{}
+	var names []string
+	for _, n := range c.Neighbors {
+		next[n.Name] = n
+		names = append(names, n.Name)
+	}
+	for _, n := range e.cfg.Neighbors {
+		old[n.Name] = n
+		if _, stays := next[n.Name]; !stays {
+			names = append(names, n.Name)
+		}
+	}
+	var plans []Plan
+	for _, name := range names {
+		p := diff(was[name], will[name])
+		p.Neighbor = name
+		n, isNew := next[name]
+		o, isOld := old[name]
+		switch {
+		case !isNew:
+			p.Session = "removed"
+		case !isOld:
+			p.Session = "added"
+		case n.Neighbor != o.Neighbor || e.local(c) != e.local(e.cfg):
+			p.Session = "restarted"
+		default:
+			p.Session = "kept"
+		}
+		plans = append(plans, p)
+	}
+	return plans
+}
+
+// diff compares two lists of routes by prefix.
+func diff(was, will []announcer.Route) Plan {
+	var p Plan
+	for _, r := range will {
+		i := slices.IndexFunc(was, func(o announcer.Route) bool { return o.Prefix == r.Prefix })
+		switch {
+		case i < 0:
+			p.Announced = append(p.Announced, r)
+		case !was[i].Equal(r):
+			p.Changed = append(p.Changed, RouteChange{was[i], r})
+		}
+	}
+	for _, o := range was {
+		if !slices.ContainsFunc(will, func(r announcer.Route) bool { return r.Prefix == o.Prefix }) {
+			p.Withdrawn = append(p.Withdrawn, o)
+		}
+	}
+	return p
+}
+
+// fixed refuses changes that only a restart can bring about.
+func (e *Edge) fixed(c *config.Config) error {
+	for _, f := range []struct{ key, is, want string }{
+		{"node", e.cfg.Node, c.Node},
+		{"state_dir", e.cfg.StateDir, c.StateDir},
+		{"control", e.cfg.Control, c.Control},
+		{"metrics", e.cfg.Metrics, c.Metrics},
+	} {
+		if f.is != f.want {
+			return usagef("%s cannot change from %q to %q while the node runs: restart catchment-edge for that", f.key, f.is, f.want)
+		}
+	}
+	return nil
+}
+
+// Reload takes a configuration up for good, as read from the file. What can
+// fail comes first; on an error nothing has changed. Sessions and checks whose
+// configuration is the same are not touched. A configuration that waits for
+// its confirmation is dropped.
+func (e *Edge) Reload(ctx context.Context, c *config.Config, warnings []config.Problem) ([]Plan, error) {
+	var plans []Plan
+	var bad error
+	err := e.do(ctx, func(now time.Time) {
+		plans, bad = e.take(now, c, warnings)
+		if bad == nil {
+			e.drop()
+		}
+	})
+	return plans, first(err, bad)
+}
+
+// ReloadFile is Reload with the configuration file as it stands now.
+func (e *Edge) ReloadFile(ctx context.Context) ([]Plan, error) {
+	c, warnings, err := config.Load(e.opt.File)
+	if err == nil {
+		var plans []Plan
+		if plans, err = e.Reload(ctx, c, warnings); err == nil {
+			return plans, nil
+		}
+	}
+	e.log.Error("the configuration file was not taken up; the node runs on as before", "error", err)
+	return nil, errors.Join(err, e.do(ctx, func(now time.Time) { e.reloads = reloads{false, now} }))
+}
+
+// take makes a configuration the running one.
+func (e *Edge) take(now time.Time, c *config.Config, warnings []config.Problem) ([]Plan, error) {
+	e.reloads = reloads{false, now}
+	if err := e.fixed(c); err != nil {
+		return nil, err
+	}
+	if err := e.needDefaults(c); err != nil {
+		return nil, err
+	}
+	plans := e.plan(now, c)
+	if err := e.opt.Announcer.SetNeighbors(e.local(c), sessions(c)); err != nil {
+		return nil, err
+	}
+	known := map[string]bool{}
+	for _, svc := range e.cfg.Services {
+		known[svc.Name] = true
+	}
+	for _, p := range plans {
+		if p.Session != "kept" {
+			delete(e.given, p.Neighbor)
+			delete(e.learnt, p.Neighbor)
+		}
+	}
+	e.installDefaults()
+	e.cfg, e.warnings = c, warnings
+	e.checks.set(e.work, c, known)
+	e.reloads = reloads{true, now}
+	e.log.Info("configuration taken up", "services", len(c.Services), "neighbors", len(c.Neighbors))
+	e.logWarnings()
+	return plans, nil
+}
+
+// Apply takes a configuration up. Without confirmWithin it replaces the
+// configuration file at once; with it the node goes back by itself unless
+// Confirm comes in time. It returns when it would go back.
+func (e *Edge) Apply(ctx context.Context, c *config.Config, warnings []config.Problem, content []byte, confirmWithin time.Duration) ([]Plan, time.Time, error) {
+	var plans []Plan
+	var revertsAt time.Time
+	var bad error
+	if confirmWithin < 0 {
+		return nil, revertsAt, usagef("--confirm-within %s: write a time to come, such as 2m", confirmWithin)
+	}
+	err := e.do(ctx, func(now time.Time) {
+		if e.pending != nil {
+			bad = refusedf("another configuration waits for its confirmation until %s: confirm it or roll it back first", e.pending.deadline.Format(time.TimeOnly))
+			return
+		}
+		var staged string
+		if staged, bad = e.stage(content); bad != nil {
+			return
+		}
+		before, oldWarnings := e.cfg, e.warnings
+		if plans, bad = e.take(now, c, warnings); bad != nil {
+			os.Remove(staged)
+			return
+		}
+		e.pending = &pending{before: before, warnings: oldWarnings, staged: staged}
+		if confirmWithin == 0 {
+			bad = e.confirmOrRevert(now)
+			return
+		}
+		revertsAt = now.Add(confirmWithin)
+		e.pending.deadline = revertsAt
+	})
+	return plans, revertsAt, first(err, bad)
+}
+
+// stage writes the new file beside the old one: if that fails, nothing changes.
+func (e *Edge) stage(content []byte) (string, error) {
+	if e.opt.File == "" {
+		return "", nil
+	}
+	mode := os.FileMode(0o640)
+	if st, err := os.Stat(e.opt.File); err == nil {
+		mode = st.Mode().Perm()
+	}
+	return writeBeside(e.opt.File, content, mode)
+}
+
+// confirm makes the pending configuration the file's.
+func (e *Edge) confirm() error {
+	p := e.pending
+	if p.staged != "" {
+		if err := e.keepPrevious(); err != nil {
+			return err
+		}
+		if err := moveInto(p.staged, e.opt.File); err != nil {
+			return err
+		}
+	}
+	e.pending = nil
+	e.log.Info("configuration confirmed")
+	return nil
+}
+
+// previousFile is the configuration file before the last confirmed Apply.
+func (e *Edge) previousFile() string { return filepath.Join(e.cfg.StateDir, "previous.yaml") }
+
+func (e *Edge) keepPrevious() error {
+	old, err := os.ReadFile(e.opt.File)
+	if err != nil {
+		return fmt.Errorf("edge: keep the previous configuration: %w", err)
+	}
+	return writeFile(e.previousFile(), old, 0o600)
+}
+
+// Confirm keeps the configuration that waits for it.
+func (e *Edge) Confirm(ctx context.Context) error {
+	var bad error
+	err := e.do(ctx, func(time.Time) {
+		if e.pending == nil {
+			bad = usagef("nothing waits for a confirmation")
+			return
+		}
+		bad = e.confirm()
+	})
+	return first(err, bad)
+}
+
+// Rollback goes back: from a configuration that waits for its confirmation to
+// the one before, otherwise to the file before the last Apply.
+func (e *Edge) Rollback(ctx context.Context) ([]Plan, error) {
+	var plans []Plan
+	var bad error
+	err := e.do(ctx, func(now time.Time) {
+		if e.pending != nil {
+			plans, bad = e.revert(now)
+			return
+		}
+		plans, bad = e.restorePrevious(now)
+	})
+	return plans, first(err, bad)
+}
+
+// revert goes back to the configuration before the pending one.
+func (e *Edge) revert(now time.Time) ([]Plan, error) {
+	p := e.pending
+	plans, err := e.take(now, p.before, p.warnings)
+	if err != nil {
+		e.log.Error("going back failed; trying again", "error", err)
+		p.deadline = now.Add(retryAfter)
+		return nil, err
+	}
+	e.drop()
+	return plans, nil
+}
+
+// drop forgets the pending configuration.
+func (e *Edge) drop() {
+	if e.pending != nil && e.pending.staged != "" {
+		os.Remove(e.pending.staged)
+	}
+	e.pending = nil
+}
+
+func (e *Edge) restorePrevious(now time.Time) ([]Plan, error) {
+	if e.opt.File == "" {
+		return nil, usagef("there is no earlier configuration to go back to")
+	}
+	content, err := os.ReadFile(e.previousFile())
+	if err != nil {
+		return nil, usagef("there is no earlier configuration to go back to: nothing was applied")
+	}
+	c, warnings, err := e.Parse(e.opt.File, content)
+	if err != nil {
+		return nil, err
+	}
+	staged, err := e.stage(content)
+	if err != nil {
+		return nil, err
+	}
+	before, oldWarnings := e.cfg, e.warnings
+	plans, err := e.take(now, c, warnings)
+	if err != nil {
+		os.Remove(staged)
+		return nil, err
+	}
+	e.pending = &pending{before: before, warnings: oldWarnings, staged: staged}
+	return plans, e.confirmOrRevert(now)
+}
+
+// confirmOrRevert keeps the pending configuration, or goes back if the file
+// cannot be replaced.
+func (e *Edge) confirmOrRevert(now time.Time) error {
+	err := e.confirm()
+	if err != nil {
+		_, back := e.revert(now)
+		return errors.Join(err, back)
+	}
+	return nil
+}
+
+// Parse reads a configuration as if it were the node's file: secrets come from
+// the node's environment and from beside its file.
+func (e *Edge) Parse(name string, content []byte) (*config.Config, []config.Problem, error) {
+	return config.Parse(name, content, config.Options{
+		Getenv: os.LookupEnv, ReadFile: os.ReadFile,
+		Dir: filepath.Dir(e.opt.File),
+	})
+}

@@ -1,0 +1,144 @@
+package edge
+
+import (
+	"fmt"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/catchment-bgp/catchment/policy"
+)
+
+// Change is one change of what is announced, or of the reason for it.
+type Change struct {
+	At      time.Time
+	Trigger string // what made the loop decide
+	Service string
+	// Neighbor and Family are empty for the service as a whole.
+	Neighbor, Family string
+	From, To         policy.Cause
+	Inputs           []string // what was the case, a line each
+}
+
+// historySize is how many changes are kept for Why.
+const historySize = 500
+
+// history keeps the last changes, oldest first.
+type history struct{ changes []Change }
+
+func (h *history) add(c Change) {
+	if len(h.changes) == historySize {
+		h.changes = slices.Delete(h.changes, 0, 1)
+	}
+	h.changes = append(h.changes, c)
+}
+
+// newest returns the last changes of a service (empty: of all), newest first.
+func (h *history) newest(service string, limit int) []Change {
+	var out []Change
+	for _, c := range slices.Backward(h.changes) {
+		if len(out) == limit {
+			break
+		}
+		if service == "" || c.Service == service {
+			out = append(out, c)
+		}
+	}
+	return out
+}
+
+// record notes and logs how a decision differs from the last one.
+func (e *Edge) record(now time.Time, trigger string, in policy.Input, d policy.Decision) {
+	for _, sd := range d.Services {
+		was := before(e.decision, sd.Name)
+		if differs(was.Cause, sd.Cause) {
+			e.changes[ServiceReason{sd.Name, sd.Reason}]++
+			e.log.Info("service "+sd.Severity.String(), "service", sd.Name, "reason", sd.Reason.String(),
+				"detail", sd.Detail, "before", was.Severity.String(), "trigger", trigger)
+			e.history.add(Change{At: now, Trigger: trigger, Service: sd.Name, From: was.Cause, To: sd.Cause, Inputs: e.inputs(in, sd.Name)})
+		}
+		for i, nd := range sd.Neighbors {
+			old := policy.NeighborDecision{IPv4: initial, IPv6: initial}
+			if i < len(was.Neighbors) && was.Neighbors[i].Name == nd.Name {
+				old = was.Neighbors[i]
+			}
+			e.recordFamily(now, trigger, in, sd, nd.Name, "ipv4", old.IPv4, nd.IPv4)
+			e.recordFamily(now, trigger, in, sd, nd.Name, "ipv6", old.IPv6, nd.IPv6)
+		}
+	}
+}
+
+// recordFamily notes a change at one neighbour that the service's own does not tell.
+func (e *Edge) recordFamily(now time.Time, trigger string, in policy.Input, sd policy.ServiceDecision, neighbor, family string, was, is policy.Cause) {
+	if !differs(was, is) || is.Severity == sd.Severity && is.Reason == sd.Reason || is.Reason == policy.Normal && is.Severity == policy.Withdrawn {
+		return
+	}
+	e.history.add(Change{At: now, Trigger: trigger, Service: sd.Name, Neighbor: neighbor, Family: family, From: was, To: is, Inputs: e.inputs(in, sd.Name)})
+	e.log.Info("service "+is.Severity.String()+" at one neighbour", "service", sd.Name, "neighbor", neighbor, "family", family,
+		"reason", is.Reason.String(), "detail", is.Detail, "trigger", trigger)
+}
+
+// initial is what holds before the first decision.
+var initial = policy.Cause{Severity: policy.Withdrawn, Reason: policy.Normal, Detail: "not started"}
+
+func before(d policy.Decision, name string) policy.ServiceDecision {
+	for _, sd := range d.Services {
+		if sd.Name == name {
+			return sd
+		}
+	}
+	return policy.ServiceDecision{Cause: initial}
+}
+
+func differs(a, b policy.Cause) bool { return a.Severity != b.Severity || a.Reason != b.Reason }
+
+// inputs says in words what a decision was made from.
+func (e *Edge) inputs(in policy.Input, service string) []string {
+	h := in.Health[service]
+	out := []string{
+		"hard checks " + verdict(h.Hard, h.HardDetail),
+		"soft checks " + verdict(h.Soft, h.SoftDetail),
+		fmt.Sprintf("way back ipv4 %s, ipv6 %s", verdict(in.WayBack4, ""), verdict(in.WayBack6, "")),
+	}
+	for _, o := range in.Overrides {
+		if o.Service == service && o.Active(in.Now) {
+			where := "all neighbours"
+			if o.Neighbor != "" {
+				where = o.Neighbor
+			}
+			out = append(out, fmt.Sprintf("override %s at %s since %s by %s: %s", o.Verb, where, o.Since.Format(time.RFC3339), o.By, o.Reason))
+		}
+	}
+	return out
+}
+
+func verdict(v policy.Verdict, detail string) string {
+	text := v.String()
+	if detail != "" {
+		text += " (" + detail + ")"
+	}
+	return text
+}
+
+// broadcast wakes all who wait for news.
+type broadcast struct {
+	mu sync.Mutex
+	ch chan struct{}
+}
+
+func newBroadcast() broadcast { return broadcast{ch: make(chan struct{})} }
+
+// tell wakes everyone who waits.
+func (b *broadcast) tell() {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	close(b.ch)
+	b.ch = make(chan struct{})
+}
+
+// next is closed at the next tell.
+func (b *broadcast) next() <-chan struct{} {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.ch
+}

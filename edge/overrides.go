@@ -1,0 +1,162 @@
+package edge
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/catchment-bgp/catchment/edge/config"
+	"github.com/catchment-bgp/catchment/policy"
+)
+
+// Selector names what an override is for. An empty one selects nothing and is
+// an error.
+type Selector struct {
+	Services  []string
+	Neighbors []string // empty: all that the services have
+	All       bool     // every service; Expect must be their number
+	Expect    int      // how many services are expected to be hit; 0: not said
+}
+
+// UsageError is a request that makes no sense as it stands.
+type UsageError struct{ Text string }
+
+// Error says what is wrong and what to write instead.
+func (e UsageError) Error() string { return e.Text }
+
+// RefusedError is a request that a safety rule refuses.
+type RefusedError struct{ Text string }
+
+// Error says which rule refuses, and what would be accepted.
+func (e RefusedError) Error() string { return e.Text }
+
+func usagef(format string, a ...any) error   { return UsageError{fmt.Sprintf(format, a...)} }
+func refusedf(format string, a ...any) error { return RefusedError{fmt.Sprintf(format, a...)} }
+
+// resolve gives the services and neighbours that a selector names. No
+// neighbours means: all.
+func (s Selector) resolve(c *config.Config) ([]config.Service, []string, error) {
+	switch {
+	case s.All && len(s.Services) > 0:
+		return nil, nil, usagef("name services or --all, not both")
+	case s.All && s.Expect == 0:
+		return nil, nil, usagef("--all needs --expect with the number of services that you expect to hit; this node has %d", len(c.Services))
+	case !s.All && len(s.Services) == 0:
+		return nil, nil, usagef("nothing is selected: name a service (%s), or write --all --expect %d", serviceNames(c), len(c.Services))
+	}
+	var out []config.Service
+	for _, svc := range c.Services {
+		if s.All || slices.Contains(s.Services, svc.Name) {
+			out = append(out, svc)
+		}
+	}
+	for _, name := range s.Services {
+		if service(c, name) == nil {
+			return nil, nil, usagef("there is no service %q; this node has %s", name, serviceNames(c))
+		}
+	}
+	if s.Expect != 0 && s.Expect != len(out) {
+		return nil, nil, refusedf("%d services are selected, %d were expected: nothing was changed", len(out), s.Expect)
+	}
+	for _, n := range s.Neighbors {
+		for _, svc := range out {
+			if !slices.Contains(svc.Neighbors, n) {
+				return nil, nil, usagef("service %s is not announced to a neighbour %q; it has %s", svc.Name, n, strings.Join(svc.Neighbors, ", "))
+			}
+		}
+	}
+	return out, s.Neighbors, nil
+}
+
+func serviceNames(c *config.Config) string {
+	var names []string
+	for _, svc := range c.Services {
+		names = append(names, svc.Name)
+	}
+	return strings.Join(names, ", ")
+}
+
+// Word is what an operator asks for, on all that a Selector names.
+type Word struct {
+	Verb       policy.Verb
+	Reason     string
+	By         string
+	For        time.Duration // zero: until it is lifted
+	EvenIfDead bool
+}
+
+const maxReason = 500
+
+func (w Word) check() error {
+	switch {
+	case strings.TrimSpace(w.Reason) == "":
+		return usagef("a reason is needed: --reason \"why, for whoever reads it at night\"")
+	case len(w.Reason) > maxReason || strings.ContainsFunc(w.Reason, func(r rune) bool { return r < ' ' || r == 0x7f }):
+		return usagef("the reason must be one line of at most %d bytes", maxReason)
+	case w.For < 0:
+		return usagef("--for %s: write a time to come, such as 30m", w.For)
+	case w.EvenIfDead && w.Verb != policy.Announce:
+		return usagef("--even-if-dead goes with announce only")
+	}
+	return nil
+}
+
+// overridesWith puts new overrides in the place of those that they cover.
+func overridesWith(old, fresh []policy.Override) []policy.Override {
+	out := slices.DeleteFunc(slices.Clone(old), func(o policy.Override) bool {
+		return slices.ContainsFunc(fresh, func(f policy.Override) bool {
+			return f.Service == o.Service && (f.Neighbor == "" || f.Neighbor == o.Neighbor)
+		})
+	})
+	return append(out, fresh...)
+}
+
+// overridesWithout lifts overrides: all of a service, or those at some neighbours.
+func overridesWithout(old []policy.Override, services []config.Service, neighbors []string) []policy.Override {
+	return slices.DeleteFunc(slices.Clone(old), func(o policy.Override) bool {
+		return slices.ContainsFunc(services, func(s config.Service) bool { return s.Name == o.Service }) &&
+			(len(neighbors) == 0 || slices.Contains(neighbors, o.Neighbor))
+	})
+}
+
+// build makes one override per service and neighbour, given those in force.
+func (w Word) build(now time.Time, old []policy.Override, services []config.Service, neighbors []string) []policy.Override {
+	if len(neighbors) == 0 {
+		neighbors = []string{""}
+	}
+	var out []policy.Override
+	for _, svc := range services {
+		for _, n := range neighbors {
+			o := policy.Override{Service: svc.Name, Neighbor: n, Verb: w.Verb, Reason: w.Reason, By: w.By,
+				Since: now, EvenIfDead: w.EvenIfDead}
+			if w.For > 0 {
+				o.Until = now.Add(w.For)
+			}
+			if w.Verb == policy.Drain {
+				o.Since = drainBegan(now, old, svc, n)
+			}
+			out = append(out, o)
+		}
+	}
+	return out
+}
+
+// drainBegan is when a drain began: now, unless one is under way; and so long
+// ago that it is over where the service was withdrawn. Draining twice never
+// announces again.
+func drainBegan(now time.Time, old []policy.Override, svc config.Service, neighbor string) time.Time {
+	began := now
+	for _, o := range old {
+		if o.Service != svc.Name || !o.Active(now) || o.Neighbor != "" && o.Neighbor != neighbor {
+			continue
+		}
+		switch o.Verb {
+		case policy.Drain:
+			began = o.Since
+		case policy.Withdraw:
+			began = now.Add(-svc.Drain)
+		}
+	}
+	return began
+}

@@ -1,0 +1,140 @@
+package edge
+
+import (
+	"net/netip"
+	"slices"
+
+	"github.com/catchment-bgp/catchment/announcer"
+	"github.com/catchment-bgp/catchment/community"
+	"github.com/catchment-bgp/catchment/edge/config"
+	"github.com/catchment-bgp/catchment/policy"
+)
+
+// Routes renders a decision: everything that each neighbour of the configuration
+// shall know. A neighbour that shall know nothing has an empty list.
+func Routes(c *config.Config, d policy.Decision) map[string][]announcer.Route {
+	out := make(map[string][]announcer.Route, len(c.Neighbors))
+	for _, n := range c.Neighbors {
+		routes := []announcer.Route{}
+		for _, sd := range d.Services {
+			svc := service(c, sd.Name)
+			if svc == nil {
+				continue
+			}
+			for _, nd := range sd.Neighbors {
+				if nd.Name == n.Name {
+					routes = append(routes, serviceRoutes(svc, n, nd)...)
+				}
+			}
+		}
+		out[n.Name] = routes
+	}
+	return out
+}
+
+func service(c *config.Config, name string) *config.Service {
+	i := slices.IndexFunc(c.Services, func(s config.Service) bool { return s.Name == name })
+	if i < 0 {
+		return nil
+	}
+	return &c.Services[i]
+}
+
+// carries says whether the neighbour's session can be told of a prefix.
+func carries(n config.Neighbor, p netip.Prefix) bool {
+	if p.Addr().Is6() {
+		return n.IPv6 && n.NextHop6.IsValid()
+	}
+	return n.IPv4 && n.NextHop4.IsValid()
+}
+
+func serviceRoutes(svc *config.Service, n config.Neighbor, d policy.NeighborDecision) []announcer.Route {
+	var out []announcer.Route
+	for _, p := range svc.Prefixes {
+		cause := d.IPv4
+		if p.Addr().Is6() {
+			cause = d.IPv6
+		}
+		if cause.Severity == policy.Withdrawn || !carries(n, p) {
+			continue
+		}
+		r := base(svc, n, p)
+		switch cause.Severity {
+		case policy.Steered:
+			deprefer(&r, n)
+		case policy.Draining:
+			drain(&r, n)
+		}
+		out = append(out, r)
+	}
+	return out
+}
+
+// base is the route at rung 0: as configured.
+func base(svc *config.Service, n config.Neighbor, p netip.Prefix) announcer.Route {
+	r := announcer.Route{
+		Prefix: p, NextHop: n.NextHop4, Prepend: n.Prepend, MED: n.MED, LocalPref: n.LocalPref,
+		Communities: svc.Communities.Union(n.Communities),
+	}
+	if p.Addr().Is6() {
+		r.NextHop = n.NextHop6
+	}
+	return r
+}
+
+// drain asks the neighbour to prefer other routes: GSHUT (RFC 8326), and over
+// iBGP, where routers need not honour it, LOCAL_PREF 0 as well.
+func drain(r *announcer.Route, n config.Neighbor) {
+	r.Communities = r.Communities.Union(community.NewSet(community.GracefulShutdown))
+	if n.Kind == announcer.Internal {
+		r.LocalPref = announcer.Metric{Value: 0, Set: true}
+	}
+}
+
+// depreferPrepend is used where a neighbour has no ladder but may be prepended to.
+const depreferPrepend = 3
+
+// deprefer makes the route less preferred without taking it away: the highest
+// rung of the neighbour's ladder that does not withdraw. Without a ladder:
+// prepends on direct links; GSHUT across an exchange, where a longer path would
+// just lose, and over iBGP.
+func deprefer(r *announcer.Route, n config.Neighbor) {
+	if i := steeredRung(n); i > 0 {
+		if rung := n.Ladder[i-1]; len(rung.Prefixes) == 0 || slices.Contains(rung.Prefixes, r.Prefix) {
+			climb(r, rung)
+		}
+		return
+	}
+	if n.Kind == announcer.Transit || n.Kind == announcer.Peer {
+		r.Prepend = max(r.Prepend, depreferPrepend)
+		return
+	}
+	drain(r, n)
+}
+
+// steeredRung is the highest rung that does not withdraw; 0: there is none.
+func steeredRung(n config.Neighbor) int {
+	for i, rung := range slices.Backward(n.Ladder) {
+		if !rung.Withdraw {
+			return i + 1
+		}
+	}
+	return 0
+}
+
+// climb puts a rung's values over those of rung 0.
+func climb(r *announcer.Route, rung config.Rung) {
+	r.Communities = r.Communities.Union(rung.Communities)
+	if rung.PrependSet {
+		r.Prepend = rung.Prepend
+	}
+	if rung.MED.Set {
+		r.MED = rung.MED
+	}
+	if rung.LocalPref.Set {
+		r.LocalPref = rung.LocalPref
+	}
+	if rung.GSHUT {
+		r.Communities = r.Communities.Union(community.NewSet(community.GracefulShutdown))
+	}
+}

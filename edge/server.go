@@ -1,0 +1,225 @@
+package edge
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"time"
+
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/peer"
+	"google.golang.org/grpc/status"
+	"google.golang.org/protobuf/proto"
+
+	edgev1 "github.com/catchment-bgp/catchment/api/edge/v1"
+	"github.com/catchment-bgp/catchment/edge/config"
+	"github.com/catchment-bgp/catchment/policy"
+)
+
+// api serves the local API; it only translates.
+type api struct {
+	edgev1.UnimplementedEdgeServer
+	edge *Edge
+}
+
+// failed gives an error its gRPC code.
+func failed(err error) error {
+	var usage UsageError
+	var refused RefusedError
+	var bad config.Errors
+	switch {
+	case err == nil:
+		return nil
+	case errors.As(err, &usage), errors.As(err, &bad):
+		return status.Error(codes.InvalidArgument, err.Error())
+	case errors.As(err, &refused):
+		return status.Error(codes.FailedPrecondition, err.Error())
+	case errors.Is(err, errLeaving):
+		return status.Error(codes.Unavailable, err.Error())
+	case errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):
+		return status.FromContextError(err).Err()
+	}
+	return status.Error(codes.Internal, err.Error())
+}
+
+func (a api) Status(ctx context.Context, _ *edgev1.StatusRequest) (*edgev1.StatusResponse, error) {
+	s, err := a.edge.Snapshot(ctx)
+	if err != nil {
+		return nil, failed(err)
+	}
+	return s.proto(), nil
+}
+
+func (a api) Watch(_ *edgev1.StatusRequest, stream grpc.ServerStreamingServer[edgev1.StatusResponse]) error {
+	ctx := stream.Context()
+	var last *edgev1.StatusResponse
+	for {
+		news := a.edge.News()
+		s, err := a.edge.Snapshot(ctx)
+		if err != nil {
+			return failed(err)
+		}
+		now := s.proto()
+		if !proto.Equal(lasting(last), lasting(now)) {
+			if err := stream.Send(now); err != nil {
+				return err
+			}
+			last = now
+		}
+		select {
+		case <-news:
+		case <-ctx.Done():
+			return nil
+		case <-a.edge.Gone():
+			return failed(errLeaving)
+		}
+	}
+}
+
+// lasting is a status without what changes at every probe.
+func lasting(s *edgev1.StatusResponse) *edgev1.StatusResponse {
+	if s == nil {
+		return nil
+	}
+	s = proto.CloneOf(s)
+	for _, svc := range s.Services {
+		for _, c := range svc.Checks {
+			c.Last, c.DurationSeconds = nil, 0
+		}
+	}
+	return s
+}
+
+// defaultWhy is how many decisions Why tells when not asked for a number.
+const defaultWhy = 20
+
+func (a api) Why(ctx context.Context, r *edgev1.WhyRequest) (*edgev1.WhyResponse, error) {
+	limit := int(r.GetLimit())
+	if limit <= 0 {
+		limit = defaultWhy
+	}
+	changes, err := a.edge.Why(ctx, r.GetService(), limit)
+	if err != nil {
+		return nil, failed(err)
+	}
+	out := &edgev1.WhyResponse{}
+	for _, c := range changes {
+		out.Decisions = append(out.Decisions, changeProto(c))
+	}
+	return out, nil
+}
+
+func (a api) SetOverride(ctx context.Context, r *edgev1.SetOverrideRequest) (*edgev1.OverrideResponse, error) {
+	w := Word{Reason: r.GetReason(), By: caller(ctx), EvenIfDead: r.GetEvenIfDead()}
+	if err := w.Verb.UnmarshalText([]byte(r.GetVerb())); err != nil {
+		return nil, status.Error(codes.InvalidArgument, err.Error())
+	}
+	if d := r.GetDuration(); d != nil {
+		if w.For = d.AsDuration(); w.For <= 0 || w.For > maxOverride {
+			return nil, failed(usagef("--for %s: write a time between 1s and %s", w.For, maxOverride))
+		}
+	}
+	overrides, changed, err := a.edge.SetOverride(ctx, selector(r.GetSelector()), w)
+	return overrideProto(overrides, changed), failed(err)
+}
+
+// maxOverride bounds --for; without it an override has no end.
+const maxOverride = 10 * 365 * 24 * time.Hour
+
+func (a api) ClearOverride(ctx context.Context, r *edgev1.ClearOverrideRequest) (*edgev1.OverrideResponse, error) {
+	overrides, changed, err := a.edge.ClearOverride(ctx, selector(r.GetSelector()), r.GetReason(), caller(ctx))
+	return overrideProto(overrides, changed), failed(err)
+}
+
+func (a api) Plan(ctx context.Context, r *edgev1.PlanRequest) (*edgev1.PlanResponse, error) {
+	c, warnings, err := a.parse(r.GetConfig())
+	if err != nil {
+		return nil, failed(err)
+	}
+	plans, err := a.edge.Plan(ctx, c)
+	return &edgev1.PlanResponse{Neighbors: plansProto(plans), Warnings: texts(warnings)}, failed(err)
+}
+
+func (a api) Apply(ctx context.Context, r *edgev1.ApplyRequest) (*edgev1.ApplyResponse, error) {
+	c, warnings, err := a.parse(r.GetConfig())
+	if err != nil {
+		return nil, failed(err)
+	}
+	var within time.Duration
+	if d := r.GetConfirmWithin(); d != nil {
+		if within = d.AsDuration(); within <= 0 || within > maxConfirm {
+			return nil, failed(usagef("--confirm-within %s: write a time between 1s and %s", within, maxConfirm))
+		}
+	}
+	plans, revertsAt, err := a.edge.Apply(ctx, c, warnings, r.GetConfig().GetContent(), within)
+	return &edgev1.ApplyResponse{Neighbors: plansProto(plans), Warnings: texts(warnings), RevertsAt: stamp(revertsAt)}, failed(err)
+}
+
+// maxConfirm bounds --confirm-within.
+const maxConfirm = 24 * time.Hour
+
+func (a api) parse(f *edgev1.ConfigFile) (*config.Config, []config.Problem, error) {
+	return a.edge.Parse(f.GetName(), f.GetContent())
+}
+
+func (a api) Confirm(ctx context.Context, _ *edgev1.ConfirmRequest) (*edgev1.ApplyResponse, error) {
+	return &edgev1.ApplyResponse{}, failed(a.edge.Confirm(ctx))
+}
+
+func (a api) Rollback(ctx context.Context, _ *edgev1.RollbackRequest) (*edgev1.ApplyResponse, error) {
+	plans, err := a.edge.Rollback(ctx)
+	return &edgev1.ApplyResponse{Neighbors: plansProto(plans)}, failed(err)
+}
+
+func selector(s *edgev1.Selector) Selector {
+	return Selector{Services: s.GetServices(), Neighbors: s.GetNeighbors(), All: s.GetAll(), Expect: int(s.GetExpect())}
+}
+
+// caller names who is at the other end of the socket.
+func caller(ctx context.Context) string {
+	if p, ok := peer.FromContext(ctx); ok {
+		if who, ok := p.AuthInfo.(callerInfo); ok {
+			return string(who)
+		}
+	}
+	return ""
+}
+
+func texts(ps []config.Problem) []string {
+	out := make([]string, 0, len(ps))
+	for _, p := range ps {
+		out = append(out, p.String())
+	}
+	return out
+}
+
+func overrideProto(os []policy.Override, changed int) *edgev1.OverrideResponse {
+	out := &edgev1.OverrideResponse{Changed: int32(changed)}
+	for _, o := range os {
+		out.Overrides = append(out.Overrides, toOverride(o))
+	}
+	return out
+}
+
+func forService(os []policy.Override, name string) []*edgev1.Override {
+	var out []*edgev1.Override
+	for _, o := range os {
+		if o.Service == name {
+			out = append(out, toOverride(o))
+		}
+	}
+	return out
+}
+
+// atNeighbor sums a neighbour's families up: the less severe one.
+func atNeighbor(d policy.NeighborDecision) policy.Cause {
+	families := []policy.Cause{d.IPv4, d.IPv6}
+	families = slices.DeleteFunc(families, func(c policy.Cause) bool {
+		return c.Severity == policy.Withdrawn && c.Reason == policy.Normal
+	})
+	if len(families) == 0 {
+		return d.IPv4
+	}
+	return slices.MinFunc(families, func(a, b policy.Cause) int { return int(a.Severity) - int(b.Severity) })
+}

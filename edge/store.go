@@ -1,0 +1,172 @@
+package edge
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+
+	"github.com/catchment-bgp/catchment/policy"
+)
+
+// stored is what survives a restart.
+type stored struct {
+	Overrides []policy.Override `json:"overrides"`
+	Policy    policy.State      `json:"policy"`
+}
+
+// store keeps it in one file of the state directory. A goroutine of its own
+// writes, so that a slow disk never delays a withdrawal.
+type store struct {
+	path string
+	last []byte // what was handed over for writing
+	jobs chan job
+	done chan struct{}
+	fail func(error)
+}
+
+type job struct {
+	data    []byte
+	written chan<- error // nil: nobody waits
+}
+
+const stateFile = "state.json"
+
+// openStore reads what an earlier run left. A file that cannot be read is an
+// error: without it a node that an operator withdrew would announce again.
+func openStore(dir string, fail func(error)) (*store, stored, error) {
+	var s stored
+	st := &store{path: filepath.Join(dir, stateFile), jobs: make(chan job, 1), done: make(chan struct{}), fail: fail}
+	if err := os.MkdirAll(dir, 0o750); err != nil {
+		return nil, s, fmt.Errorf("edge: state_dir: %w; create it for the user that runs catchment-edge", err)
+	}
+	data, err := os.ReadFile(st.path)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+	case err != nil:
+		return nil, s, fmt.Errorf("edge: read the state: %w", err)
+	default:
+		if err := json.Unmarshal(data, &s); err != nil {
+			return nil, s, fmt.Errorf("edge: %s is damaged (%w): it held operators' overrides; check with `catchment edge status` what was overridden, then remove the file", st.path, err)
+		}
+		st.last = data
+	}
+	go st.write()
+	return st, s, nil
+}
+
+// save has s written in the background if it differs from what was saved last.
+func (st *store) save(s stored) { _ = st.put(s, nil) }
+
+// saved is save, and a channel that gets the outcome.
+func (st *store) saved(s stored) <-chan error {
+	written := make(chan error, 1)
+	if err := st.put(s, written); err != nil {
+		written <- err
+	}
+	return written
+}
+
+func (st *store) put(s stored, written chan<- error) error {
+	data, err := json.MarshalIndent(s, "", "  ")
+	if err != nil {
+		return fmt.Errorf("edge: write the state: %w", err)
+	}
+	if bytes.Equal(data, st.last) && written == nil {
+		return nil
+	}
+	st.last = data
+	next := job{data, written}
+	for {
+		select {
+		case st.jobs <- next:
+			return nil
+		case old := <-st.jobs: // not begun yet: the newer one stands for both
+			next.written = both(old.written, next.written)
+		}
+	}
+}
+
+// both passes one outcome on to two waiters.
+func both(a, b chan<- error) chan<- error {
+	switch {
+	case a == nil:
+		return b
+	case b == nil:
+		return a
+	}
+	c := make(chan error, 1)
+	go func() {
+		err := <-c
+		a <- err
+		b <- err
+	}()
+	return c
+}
+
+func (st *store) write() {
+	defer close(st.done)
+	for j := range st.jobs {
+		err := writeFile(st.path, j.data, 0o640)
+		if err != nil {
+			st.fail(err)
+		}
+		if j.written != nil {
+			j.written <- err
+		}
+	}
+}
+
+// close writes what is left; the context bounds the wait.
+func (st *store) close(ctx context.Context) {
+	close(st.jobs)
+	select {
+	case <-st.done:
+	case <-ctx.Done():
+	}
+}
+
+// writeFile replaces a file so that after a crash either the old or the new
+// content is there: write beside it, fsync, rename, fsync the directory.
+func writeFile(path string, data []byte, mode fs.FileMode) error {
+	tmp, err := writeBeside(path, data, mode)
+	if err != nil {
+		return err
+	}
+	return moveInto(tmp, path)
+}
+
+// writeBeside writes data to a new file in the directory of path.
+func writeBeside(path string, data []byte, mode fs.FileMode) (tmp string, err error) {
+	f, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+".*")
+	if err != nil {
+		return "", fmt.Errorf("edge: write beside %s: %w", path, err)
+	}
+	_, err = f.Write(data)
+	err = errors.Join(err, f.Chmod(mode), f.Sync(), f.Close())
+	if err != nil {
+		os.Remove(f.Name())
+		return "", fmt.Errorf("edge: write %s: %w", path, err)
+	}
+	return f.Name(), nil
+}
+
+func moveInto(tmp, path string) error {
+	if err := os.Rename(tmp, path); err != nil {
+		os.Remove(tmp)
+		return fmt.Errorf("edge: replace %s: %w", path, err)
+	}
+	d, err := os.Open(filepath.Dir(path))
+	if err != nil {
+		return fmt.Errorf("edge: sync the directory of %s: %w", path, err)
+	}
+	defer d.Close()
+	if err := d.Sync(); err != nil {
+		return fmt.Errorf("edge: sync the directory of %s: %w", path, err)
+	}
+	return nil
+}
