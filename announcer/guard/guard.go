@@ -2,49 +2,111 @@ package guard
 
 import (
 	"context"
-	"net/netip"
+	"log/slog"
+	"net"
+	"sync"
 )
 
 // Guard holds one session. Its methods may be called from any goroutine.
-type Guard struct{}
+type Guard struct {
+	config   Config
+	count    counters
+	accepted chan *net.TCPConn
+	resets   chan Cease
+	closing  chan struct{} // closed by the first Close
+	done     chan struct{} // closed when Run has returned
 
-// New checks the configuration and starts nothing. The error names the field
-// and says what to write instead.
-func New(c Config) (*Guard, error) { return &Guard{}, nil }
+	mu      sync.Mutex
+	status  Status
+	started bool
+	closed  bool
+	reason  Cease              // of Close
+	kill    context.CancelFunc // ends Run at once
+}
+
+// New checks the configuration and starts nothing. The error names every
+// field that is wrong and says what to write instead.
+func New(c Config) (*Guard, error) {
+	if err := c.check(); err != nil {
+		return nil, err
+	}
+	c = c.withDefaults()
+	if c.Log == nil {
+		c.Log = slog.New(slog.DiscardHandler)
+	}
+	return &Guard{
+		config:   c,
+		accepted: make(chan *net.TCPConn, 4),
+		resets:   make(chan Cease, 1),
+		closing:  make(chan struct{}),
+		done:     make(chan struct{}),
+		status:   Status{HoldTime: c.HoldTime},
+	}, nil
+}
 
 // Run keeps the session up until the context is done or Close is called, and
 // returns when every connection is closed and every goroutine has ended. A
 // context that is done closes the connections at once, without a NOTIFICATION;
-// Close is the polite way. Run may be called once.
-func (g *Guard) Run(ctx context.Context) {}
+// Close is the polite way. Only the first call does something.
+func (g *Guard) Run(ctx context.Context) {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	g.mu.Lock()
+	again := g.started
+	if !again {
+		g.started, g.kill = true, cancel
+	}
+	g.mu.Unlock()
+	if again {
+		return
+	}
+	defer close(g.done)
+	newLoop(ctx, g).run()
+}
 
 // Status tells what the session is doing.
-func (g *Guard) Status() Status { return Status{} }
+func (g *Guard) Status() Status {
+	g.mu.Lock()
+	s := g.status
+	g.mu.Unlock()
+	s.Families = append([]Family(nil), s.Families...)
+	s.UpdatesDropped = g.count.updatesDropped.Load()
+	s.BytesDropped = g.count.bytesDropped.Load()
+	s.UpdatesSent = g.count.updatesSent.Load()
+	s.RefreshPassed = g.count.refreshPassed.Load()
+	s.RefreshDropped = g.count.refreshDropped.Load()
+	s.Sessions = g.count.sessions.Load()
+	return s
+}
 
 // Close ends the session and Run: what the leg has written so far is written to
 // the router, then the NOTIFICATION, then the TCP connection is closed. It
-// returns when Run has returned or the context is done; then what is left is
-// closed at once. Further calls only wait.
-func (g *Guard) Close(ctx context.Context, reason Cease) {}
-
-// Reset drops the session with a NOTIFICATION, if there is one, and connects
-// again at once. It does not wait.
-func (g *Guard) Reset(reason Cease) {}
-
-// Listener accepts connections for the guards that share one local address and
-// port. Connections from addresses that no running guard has as its Peer are
-// closed at once.
-type Listener struct{}
-
-// NewListener listens on a local address and port, on one device unless
-// bindDevice is empty, until Close is called or the context is done.
-func NewListener(ctx context.Context, local netip.AddrPort, bindDevice string) (*Listener, error) {
-	return &Listener{}, nil
+// returns when Run has returned, or when the context is done; what is left then
+// is closed at once. Later calls change nothing and only wait.
+func (g *Guard) Close(ctx context.Context, reason Cease) {
+	g.mu.Lock()
+	if !g.closed {
+		g.closed, g.reason = true, reason
+		close(g.closing)
+	}
+	started, kill := g.started, g.kill
+	g.mu.Unlock()
+	if !started {
+		return
+	}
+	select {
+	case <-g.done:
+	case <-ctx.Done():
+		kill()
+	}
 }
 
-// Addr is the address that the listener has, with the port that the kernel
-// chose when it was asked for port 0.
-func (l *Listener) Addr() netip.AddrPort { return netip.AddrPort{} }
-
-// Close stops listening. Sessions that were accepted live on.
-func (l *Listener) Close() error { return nil }
+// Reset drops the session with a NOTIFICATION, if there is one, and connects
+// again at once. It does not wait. What the leg has written so far is written
+// to the router before.
+func (g *Guard) Reset(reason Cease) {
+	select {
+	case g.resets <- reason:
+	default: // one is waiting already
+	}
+}
