@@ -21,7 +21,7 @@
 // # Watch
 //
 // A watched check also keeps one TCP connection open to the service and sends
-// nothing on it but TCP keepalives. Its end is no verdict, since servers close
+// nothing on it but TCP keepalives, for https no handshake either. Its end is no verdict, since servers close
 // idle connections; it starts a probe at once. Refused probes then follow one
 // another at 10 ms until Fall of them make the check down. RestartGrace holds
 // that verdict: a service which is back before the grace ends was never down.

@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"net/http"
 	"regexp"
 	"slices"
@@ -15,12 +16,9 @@ import (
 )
 
 const (
-	maxHead = 64 << 10 // bytes of status lines and headers, interim answers included
-	maxBody = 64 << 10 // bytes of body that are read
-	// maxWire bounds what a body may take on the wire: chunked coding (RFC 9112,
-	// section 7.1) in chunks of one byte costs six times the body.
-	maxWire    = 8 * maxBody
-	maxInterim = 5 // answers 1xx (RFC 9110, section 15.2) before the final one
+	maxHead    = 64 << 10 // bytes of status lines and headers, interim answers included
+	maxBody    = 64 << 10 // bytes of body that are read
+	maxInterim = 5        // answers 1xx (RFC 9110, section 15.2) before the final one
 )
 
 // httpProbe is one request, made ready. It speaks HTTP/1.1 on a connection of its
@@ -70,14 +68,8 @@ func (p *httpProbe) judge(conn io.Reader) error {
 	if err := p.checkStatus(response.StatusCode); err != nil {
 		return err
 	}
-	limited.N = maxWire
-	if err := p.checkBody(io.LimitReader(response.Body, maxBody)); err != nil {
-		if limited.N <= 0 {
-			return errors.New("body with more than 512 KiB of chunk headers")
-		}
-		return err
-	}
-	return nil
+	limited.N = math.MaxInt64 // the body has its own limit, and net/http one for chunk headers
+	return p.checkBody(io.LimitReader(response.Body, maxBody))
 }
 
 // finalResponse skips interim answers.
