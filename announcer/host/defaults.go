@@ -69,7 +69,8 @@ func (d *Defaults) Close() error { return d.socket.Close() }
 
 // Set makes want, next hops by neighbour, all default routes of ours that stand:
 // it installs what is missing, then removes what is ours and not wanted; nil
-// removes all that is ours. A next hop must be on a network of this machine.
+// removes all that is ours. A next hop must be on a network of this machine,
+// and not its own.
 //
 // If a route does not stand afterwards the error is a *SetError that names each;
 // the others stand all the same. If the kernel's tables cannot be read the error
@@ -86,7 +87,11 @@ func (d *Defaults) Set(want map[string]Default) error {
 	if err != nil {
 		return fmt.Errorf("default routes: %w", err)
 	}
-	failures := d.remember(want, links)
+	addrs, err := d.socket.addresses()
+	if err != nil {
+		return fmt.Errorf("default routes: %w", err)
+	}
+	failures := d.remember(want, links, addrs)
 	taken := map[metricKey]bool{}
 	for _, r := range routes {
 		taken[metricKey{r.dst.Addr().Is6(), r.metric}] = true
@@ -127,8 +132,9 @@ func freeMetric(taken map[metricKey]bool, ipv6 bool) (uint32, error) {
 }
 
 // remember turns next hops into the routes that are wanted. Two neighbours with
-// one next hop share a route.
-func (d *Defaults) remember(want map[string]Default, links map[string]link) (failures []Failure) {
+// one next hop share a route. A next hop of our own would lead nowhere, though the
+// kernel takes it (RFC 4271, section 6.3, forbids it).
+func (d *Defaults) remember(want map[string]Default, links map[string]link, addrs []entry) (failures []Failure) {
 	d.want, d.absent = map[hopKey]string{}, nil
 	for _, name := range slices.Sorted(maps.Keys(want)) {
 		hops := want[name]
@@ -136,7 +142,11 @@ func (d *Defaults) remember(want map[string]Default, links map[string]link) (fai
 			if !k.gateway.IsValid() {
 				continue
 			}
-			if err := d.resolve(&k, links); err != nil {
+			err := d.resolve(&k, links)
+			if slices.ContainsFunc(addrs, func(e entry) bool { return e.addr == k.gateway }) {
+				err = fmt.Errorf("next hop %s is an address of this machine", k.gateway)
+			}
+			if err != nil {
 				failures = append(failures, Failure{Neighbor: name, Prefix: k.prefix(), Err: err})
 			} else if _, shared := d.want[k]; !shared {
 				d.want[k] = name

@@ -16,11 +16,14 @@ const quiet = 10 * time.Millisecond
 
 // notifications reads those of the socket's groups until it is closed, and
 // offers a signal for each that matters; matters runs in the reading goroutine.
-// Lost notifications (ENOBUFS) always matter. The channel is closed at the end.
+// Lost notifications (ENOBUFS) always matter, and so do those of the next second:
+// the kernel tells of a loss once, and may lose more until its queue was empty.
+// The channel is closed at the end.
 func notifications(s *socket, log *slog.Logger, matters func(message) bool) <-chan struct{} {
 	dirty := make(chan struct{}, 1)
 	go func() {
 		defer close(dirty)
+		var lost time.Time
 		for {
 			b, err := s.receive()
 			if errors.Is(err, os.ErrClosed) {
@@ -30,7 +33,10 @@ func notifications(s *socket, log *slog.Logger, matters func(message) bool) <-ch
 				log.Warn("netlink notifications cannot be read, trying again", "error", err)
 				time.Sleep(time.Second)
 			}
-			if err != nil || anyMatters(b, matters) {
+			if err != nil {
+				lost = time.Now()
+			}
+			if anyMatters(b, matters) || time.Since(lost) < time.Second {
 				offer(dirty)
 			}
 		}
