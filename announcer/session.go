@@ -96,7 +96,7 @@ func (s *session) newGuard() (*guard.Guard, error) {
 		Password: n.Password, TTLSecurity: n.TTLSecurity, Multihop: n.Multihop, Role: n.role(),
 		HoldTime: n.HoldTime, ExtendedNextHop: n.ExtendedNextHop,
 		Leg: s.speaker.addr, LegPassword: s.speaker.key,
-		Sent: s.sent, Event: s.event, Log: s.log,
+		Sent: s.sent, Event: s.event, Log: s.owner.log,
 	}
 	if n.IPv4 {
 		c.Families = append(c.Families, guard.IPv4)
@@ -306,7 +306,6 @@ func (s *session) mark(now time.Time) {
 // more, and GoBGP's peer is made anew: it would stay idle for seconds otherwise.
 func (s *session) event(e guard.Event) {
 	if e.State == guard.Established {
-		s.log.Info("session established")
 		s.negotiated = s.params(s.guard.Status())
 	}
 	if e.Previous >= guard.OpenConfirm && e.State < e.Previous {
@@ -319,9 +318,6 @@ func (s *session) event(e guard.Event) {
 			s.owner.byDefault(s.neighbor.Name, host.DefaultChange{IPv4: gone, IPv6: gone})
 		}
 		s.renew()
-	}
-	if e.Previous == guard.Established {
-		s.log.Warn("session lost", "reason", e.Reason)
 	}
 	s.owner.poke()
 }

@@ -2,6 +2,7 @@ package announcer
 
 import (
 	"context"
+	"crypto/rand"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -12,18 +13,18 @@ import (
 	"time"
 
 	api "github.com/osrg/gobgp/v3/api"
-	"github.com/osrg/gobgp/v3/pkg/server"
+
+	"github.com/catchment-bgp/catchment/announcer/internal/gobgp"
 )
 
 // speaker is one embedded GoBGP server with at most one neighbour: the guard,
 // which dials it on a loopback port.
 //
-// A GoBGP server cannot be ended: its goroutine runs for ever, stopping it can
-// take 20 s, and starting one writes package variables that all the others read.
-// So a speaker that is no longer needed is emptied and kept for the next
+// A GoBGP server cannot be ended: its goroutine runs for ever, and stopping it
+// can take 20 s. So a speaker that is no longer needed is emptied and kept for the next
 // neighbour; its own ASN and router ID never show, since the guard writes OPEN.
 type speaker struct {
-	bgp  *server.BgpServer
+	bgp  *gobgp.Server
 	addr netip.AddrPort
 	key  string // TCP MD5 key of the loopback leg
 }
@@ -41,10 +42,9 @@ const (
 	longestHold = 65535
 )
 
-// speakers holds all speakers of this process.
+// speakers holds the idle speakers of this process and the key of all legs.
 var speakers struct {
 	sync.Mutex
-	all  []*speaker
 	idle []*speaker
 	key  string
 }
@@ -59,19 +59,12 @@ func takeSpeaker(log *slog.Logger) (*speaker, error) {
 		return s, nil
 	}
 	if speakers.key == "" {
-		speakers.key = randomKey()
+		speakers.key = rand.Text()
 	}
-	s := &speaker{bgp: server.NewBgpServer(server.LoggerOption(quietLogger{log})), key: speakers.key}
-	go s.bgp.Serve()
-	// StartBgp writes variables that every GoBGP server reads. The calls before
-	// and after order those reads; the values written are always the same.
-	fence()
-	err := s.listen()
-	fence()
-	if err != nil {
+	s := &speaker{bgp: gobgp.New(log), key: speakers.key}
+	if err := s.listen(); err != nil {
 		return nil, err
 	}
-	speakers.all = append(speakers.all, s)
 	return s, nil
 }
 
@@ -90,13 +83,6 @@ func (s *speaker) giveBack(routes []*api.Path) error {
 	return nil
 }
 
-// fence waits until every server has finished what it was doing.
-func fence() {
-	for _, s := range speakers.all {
-		_, _ = s.bgp.GetBgp(context.Background(), &api.GetBgpRequest{})
-	}
-}
-
 // listen starts GoBGP on a free loopback port.
 func (s *speaker) listen() error {
 	var err error
@@ -104,10 +90,10 @@ func (s *speaker) listen() error {
 		if s.addr, err = freePort(); err != nil {
 			return err
 		}
-		err = s.bgp.StartBgp(context.Background(), &api.StartBgpRequest{Global: &api.Global{
+		err = s.bgp.Start(&api.Global{
 			Asn: speakerASN, RouterId: speakerID,
 			ListenPort: int32(s.addr.Port()), ListenAddresses: []string{s.addr.Addr().String()},
-		}})
+		})
 		if !errors.Is(err, syscall.EADDRINUSE) {
 			break
 		}

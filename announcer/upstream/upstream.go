@@ -16,10 +16,9 @@ import (
 
 	api "github.com/osrg/gobgp/v3/api"
 	"github.com/osrg/gobgp/v3/pkg/apiutil"
-	gobgplog "github.com/osrg/gobgp/v3/pkg/log"
 	"github.com/osrg/gobgp/v3/pkg/packet/bgp"
-	"github.com/osrg/gobgp/v3/pkg/server"
 
+	"github.com/catchment-bgp/catchment/announcer/internal/gobgp"
 	"github.com/catchment-bgp/catchment/community"
 )
 
@@ -35,7 +34,7 @@ type Config struct {
 }
 
 // Router is a running router.
-type Router struct{ bgp *server.BgpServer }
+type Router struct{ bgp *gobgp.Server }
 
 // Path is one route that the router has learnt.
 type Path struct {
@@ -48,13 +47,12 @@ type Path struct {
 
 // Start starts a router. GoBGP keeps a goroutine of it for ever.
 func Start(c Config) (*Router, error) {
-	r := &Router{bgp: server.NewBgpServer(server.LoggerOption(silent{}))}
-	go r.bgp.Serve()
+	r := &Router{bgp: gobgp.New(nil)}
 	ctx := context.Background()
-	err := r.bgp.StartBgp(ctx, &api.StartBgpRequest{Global: &api.Global{
+	err := r.bgp.Start(&api.Global{
 		Asn: c.ASN, RouterId: c.RouterID.String(),
 		ListenPort: int32(c.Listen.Port()), ListenAddresses: []string{c.Listen.Addr().String()},
-	}})
+	})
 	if err != nil {
 		return nil, fmt.Errorf("upstream: listen on %s: %w", c.Listen, err)
 	}
@@ -76,6 +74,17 @@ func Start(c Config) (*Router, error) {
 // Stop ends the sessions and the listener. It can take GoBGP some seconds.
 func (r *Router) Stop() error {
 	return r.bgp.StopBgp(context.Background(), &api.StopBgpRequest{})
+}
+
+// Reset drops the session, as an operator who clears it does.
+func (r *Router) Reset() error {
+	var addr string
+	ctx := context.Background()
+	err := r.bgp.ListPeer(ctx, &api.ListPeerRequest{}, func(p *api.Peer) { addr = p.GetConf().GetNeighborAddress() })
+	if err != nil {
+		return err
+	}
+	return r.bgp.ResetPeer(ctx, &api.ResetPeerRequest{Address: addr})
 }
 
 // Established says whether the session with the neighbour is up.
@@ -164,17 +173,3 @@ func (p Path) String() string {
 	}
 	return s
 }
-
-// silent swallows GoBGP's log lines; GoBGP's own logger would end the process.
-type silent struct{}
-
-func (silent) Panic(string, gobgplog.Fields) {}
-func (silent) Fatal(string, gobgplog.Fields) {}
-func (silent) Error(string, gobgplog.Fields) {}
-func (silent) Warn(string, gobgplog.Fields)  {}
-func (silent) Info(string, gobgplog.Fields)  {}
-func (silent) Debug(string, gobgplog.Fields) {}
-func (silent) SetLevel(gobgplog.LogLevel)    {}
-func (silent) GetLevel() gobgplog.LogLevel   { return gobgplog.ErrorLevel }
-
-var _ gobgplog.Logger = silent{}
