@@ -2,7 +2,6 @@ package netlab
 
 import (
 	"bufio"
-	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -22,7 +21,8 @@ var _ Router = (*BIRD)(nil)
 
 const birdSocket = "/run/bird/bird.ctl"
 
-// BIRD starts bird with this bird.conf and waits until it answers. BIRDConfig writes the common case.
+// BIRD starts bird with this bird.conf and waits until it answers. BIRDConfig writes the common case; another text
+// should hold `log stderr all;`, `debug protocols { events };` and `timeformat protocol iso long us;` for Session.
 func (n *Node) BIRD(config string) *BIRD {
 	n.lab.t.Helper()
 	b, err := n.bird(config)
@@ -44,12 +44,7 @@ func (n *Node) bird(config string) (*BIRD, error) {
 	if err != nil {
 		return nil, err
 	}
-	return b, poll(context.Background(), startWait, func() error {
-		select {
-		case <-b.proc.Done():
-			return fmt.Errorf("bird has ended: %s", tail(b.proc.Log(), 2<<10))
-		default:
-		}
+	return b, b.proc.await(startWait, func() error {
 		_, err := b.Birdc("show status")
 		return err
 	})
@@ -148,7 +143,7 @@ func (b *BIRD) Session(peer netip.Addr) (Session, error) {
 	if err != nil {
 		return Session{}, err
 	}
-	return p.session(time.Now())
+	return p.session(time.Now(), b.proc)
 }
 
 // Counts implements Router. The counters are sums over the channels.

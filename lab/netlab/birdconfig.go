@@ -43,7 +43,7 @@ func (c BIRDConfig) String() string {
 	var b strings.Builder
 	line := func(format string, args ...any) { fmt.Fprintf(&b, format+"\n", args...) }
 	line("router id %s;", c.RouterID)
-	line("log stderr all;\ntimeformat protocol iso long us;\ntimeformat route iso long ms;\nprotocol device { scan time 2; }")
+	line("log stderr all;\ntimeformat protocol iso long us;\ntimeformat route iso long ms;\ndebug protocols { events };\nprotocol device { scan time 2; }")
 	for _, global := range c.Global {
 		line("%s", global)
 	}

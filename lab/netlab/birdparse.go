@@ -14,6 +14,7 @@ type birdProtocol struct {
 	name, since          string
 	state                string
 	lastError, message   string
+	role                 string // the neighbour's: its capabilities come after our own
 	address              netip.Addr
 	announced, withdrawn uint64
 }
@@ -30,7 +31,7 @@ func parseBIRDProtocols(text string) []birdProtocol {
 			}
 			continue
 		}
-		if key, value, ok := strings.Cut(line, ":"); ok && bgp {
+		if key, value, _ := strings.Cut(line, ":"); bgp {
 			list[len(list)-1].set(strings.TrimSpace(key), strings.TrimSpace(value))
 		}
 	}
@@ -47,6 +48,10 @@ func (p *birdProtocol) set(key, value string) {
 		p.address, _ = netip.ParseAddr(first)
 	case "Last error":
 		p.lastError = value
+	case "Role":
+		p.role = strings.ReplaceAll(value, "_", "-")
+	case "Neighbor capabilities":
+		p.role = ""
 	case "Message":
 		p.message = value
 	case "Import updates":
@@ -58,8 +63,15 @@ func (p *birdProtocol) set(key, value string) {
 	}
 }
 
-// session tells the uptime against now, since BIRD prints when the state was reached, in local time.
-func (p birdProtocol) session(now time.Time) (Session, error) {
+// logged is what session needs of the bird process.
+type logged interface {
+	PID() int
+	Log() string
+}
+
+// session tells the uptime against now, since BIRD prints when the state was reached, in local time. Sessions are
+// counted in the log: BIRD has no counter, and the time that it prints for one event moves with the clock's adjustment.
+func (p birdProtocol) session(now time.Time, proc logged) (Session, error) {
 	s := Session{State: p.state, LastError: strings.Join(nonEmpty(p.lastError, p.message), ": ")}
 	if s.State != Established {
 		return s, nil
@@ -68,7 +80,11 @@ func (p birdProtocol) session(now time.Time) (Session, error) {
 	if err != nil {
 		return s, fmt.Errorf("bird's protocol %s: since: %w (is `timeformat protocol iso long us;` set?)", p.name, err)
 	}
-	s.Uptime, s.Instance = now.Sub(since), "since "+p.since
+	count := strings.Count(proc.Log(), "> "+p.name+": BGP session established")
+	if count == 0 {
+		return s, fmt.Errorf("bird's protocol %s: its log tells of no session (is `debug protocols { events };` set?)", p.name)
+	}
+	s.Uptime, s.Instance, s.PeerRole = now.Sub(since), fmt.Sprintf("bird %d, session %d", proc.PID(), count), p.role
 	return s, nil
 }
 

@@ -41,7 +41,7 @@ func (n *Node) FRR(config string) *FRR {
 }
 
 func (n *Node) frr(config string) (*FRR, error) {
-	if err := n.writeFile("/etc/frr/frr.conf", config); err != nil {
+	if err := n.writeFile("/etc/frr/frr.conf", config+"\n"+debugZebra+"\n"); err != nil {
 		return nil, err
 	}
 	for _, empty := range []string{"vtysh", "zebra"} {
@@ -69,7 +69,38 @@ func (n *Node) frr(config string) (*FRR, error) {
 	if err := f.await(f.bgpd, "bgpd.vty"); err != nil {
 		return nil, err
 	}
-	return f, configErrors(f.bgpd.Log())
+	if err := configErrors(f.bgpd.Log()); err != nil {
+		return nil, err
+	}
+	if !strings.Contains(config, "router bgp") { // then bgpd does not ask zebra
+		return f, nil
+	}
+	return f, f.awaitInterfaces()
+}
+
+// debugZebra makes bgpd log what zebra tells it.
+const debugZebra = "debug bgp zebra"
+
+// awaitInterfaces waits until bgpd knows the node's addresses: until then it resets sessions that come up.
+func (f *FRR) awaitInterfaces() error {
+	addresses, err := f.node.addresses()
+	if err != nil {
+		return err
+	}
+	err = f.bgpd.await(startWait, func() error {
+		log := f.bgpd.Log()
+		for _, address := range addresses {
+			if !strings.Contains(log, address) {
+				return fmt.Errorf("bgpd has not heard of %s", address)
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	_, err = f.ask("no " + debugZebra)
+	return err
 }
 
 // configErrors looks for lines of the configuration that bgpd did not understand: it logs them and goes on.
@@ -90,18 +121,13 @@ func configErrors(log string) error {
 func (f *FRR) start(daemon, config string) (*Proc, error) {
 	return f.node.startProc(daemon, nil, []string{
 		frrDir + "/" + daemon, "-f", "/etc/frr/" + config + ".conf", "-i", "/run/frr/" + daemon + ".pid", "-z", "/run/frr/zserv.api",
-		"--vty_socket", "/run/frr", "-A", "127.0.0.1", "-P", "0", "--log", "stdout", "--log-level", "informational",
+		"--vty_socket", "/run/frr", "-A", "127.0.0.1", "-P", "0", "--log", "stdout", "--log-level", "debugging",
 	})
 }
 
 // await waits until something listens on a daemon's socket.
 func (f *FRR) await(p *Proc, socket string) error {
-	return poll(context.Background(), startWait, func() error {
-		select {
-		case <-p.Done():
-			return fmt.Errorf("%s has ended: %s", p.name, tail(p.Log(), 2<<10))
-		default:
-		}
+	return p.await(startWait, func() error {
 		conn, err := net.Dial("unix", f.node.HostPath("/run/frr/"+socket))
 		if err != nil {
 			return err

@@ -20,21 +20,22 @@ type frrPath struct {
 			List []uint32 `json:"list"`
 		} `json:"segments"`
 	} `json:"aspath"`
-	Origin   string          `json:"origin"`
-	Metric   *uint32         `json:"metric"`
-	LocPrf   *uint32         `json:"locPrf"`
-	OTC      *uint32         `json:"otc"`
-	Sourced  bool            `json:"sourced"`
-	Local    bool            `json:"local"`
-	Bestpath json.RawMessage `json:"bestpath"`
-	Comm     frrList         `json:"community"`
-	Large    frrList         `json:"largeCommunity"`
-	Ext      struct {
+	Origin   string  `json:"origin"`
+	Metric   *uint32 `json:"metric"`
+	LocPrf   *uint32 `json:"locPrf"`
+	OTC      *uint32 `json:"otc"`
+	Sourced  bool    `json:"sourced"`
+	Local    bool    `json:"local"`
+	Bestpath struct {
+		Overall bool `json:"overall"`
+	} `json:"bestpath"`
+	Comm  frrList `json:"community"`
+	Large frrList `json:"largeCommunity"`
+	Ext   struct {
 		String string `json:"string"`
 	} `json:"extendedCommunity"`
 	Nexthops []struct {
-		IP    netip.Addr `json:"ip"`
-		Scope string     `json:"scope"`
+		IP netip.Addr `json:"ip"`
 	} `json:"nexthops"`
 	Peer struct {
 		ID string `json:"peerId"`
@@ -71,7 +72,7 @@ func (p frrPath) path(prefix netip.Prefix) (Path, error) {
 	}
 	path := Path{
 		Prefix: prefix, Origin: strings.ToLower(p.Origin), MED: p.Metric, LocalPref: p.LocPrf, OTC: p.OTC, From: from,
-		Best:        strings.Contains(string(p.Bestpath), `"overall":true`),
+		Best:        p.Bestpath.Overall,
 		Communities: canonical(p.Comm.List), LargeCommunities: p.Large.List,
 		ExtCommunities: frrExtended(p.Ext.String),
 	}
@@ -127,6 +128,7 @@ type frrNeighbor struct {
 	UpMsec      int64  `json:"bgpTimerUpMsec"`
 	UpSince     int64  `json:"bgpTimerUpEstablishedEpoch"`
 	Established uint64 `json:"connectionsEstablished"`
+	PeerRole    string `json:"remoteRole"`
 	LastReset   string `json:"lastResetDueTo"`
 	LastNotify  string `json:"lastNotificationReason"`
 	LastText    string `json:"lastShutdownDescription"`
@@ -157,6 +159,9 @@ func parseFRRNeighbor(text []byte, peer netip.Addr) (frrNeighbor, error) {
 func (n frrNeighbor) session(pid int) Session {
 	s := Session{State: n.State, LastError: strings.Join(nonEmpty(n.LastReset, n.LastNotify, n.LastText), ": ")}
 	if n.State == Established {
+		if n.PeerRole != "undefined" {
+			s.PeerRole = n.PeerRole
+		}
 		s.Uptime = time.Duration(n.UpMsec) * time.Millisecond
 		s.Instance = fmt.Sprintf("bgpd %d, session %d", pid, n.Established)
 	}

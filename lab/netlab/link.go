@@ -1,10 +1,12 @@
 package netlab
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"net/netip"
 	"os"
+	"sync/atomic"
 
 	"github.com/vishvananda/netlink"
 	"golang.org/x/sys/unix"
@@ -44,13 +46,18 @@ func (l *Lab) Link(a, b *Node, addrsA, addrsB []string) (ifA, ifB string) {
 	return ifA, ifB
 }
 
+// indexes numbers the first ends of links, far from what the kernel gives to the second ends. When both ends have one
+// number, as the first links of two new namespaces do, the kernel (linkwatch_urgent_event) takes up to a second to call
+// them up, and routers that ask before reset the sessions that they have.
+var indexes atomic.Int32
+
 func (l *Lab) link(a, b *Node, ifA, ifB string, addrsA, addrsB []string) error {
 	if a == b {
 		return errors.New("both ends are one node")
 	}
 	err := a.Do(func() error {
 		return netlink.LinkAdd(&netlink.Veth{
-			LinkAttrs:     netlink.LinkAttrs{Name: ifA},
+			LinkAttrs:     netlink.LinkAttrs{Name: ifA, Index: 10_000 + int(indexes.Add(1))},
 			PeerName:      ifB,
 			PeerNamespace: netlink.NsFd(int(b.net.Fd())),
 		})
@@ -58,7 +65,23 @@ func (l *Lab) link(a, b *Node, ifA, ifB string, addrsA, addrsB []string) error {
 	if err != nil {
 		return fmt.Errorf("veth: %w", err)
 	}
-	return errors.Join(a.setUp(ifA, addrsA), b.setUp(ifB, addrsB))
+	if err := errors.Join(a.setUp(ifA, addrsA), b.setUp(ifB, addrsB)); err != nil {
+		return err
+	}
+	return errors.Join(a.awaitUp(ifA), b.awaitUp(ifB))
+}
+
+// awaitUp waits until the kernel calls an interface up, which it does after the carrier is there.
+func (n *Node) awaitUp(iface string) error {
+	return poll(context.Background(), startWait, func() error {
+		return n.Do(func() error {
+			link, err := netlink.LinkByName(iface)
+			if err == nil && link.Attrs().OperState != netlink.OperUp {
+				err = fmt.Errorf("node %s: %s is %s", n.name, iface, link.Attrs().OperState)
+			}
+			return err
+		})
+	})
 }
 
 // freeName is wish, or wish with the first number that no interface of the node has.
@@ -115,6 +138,30 @@ func (n *Node) AddAddress(iface, addr string) {
 	if err := n.setUp(iface, []string{addr}); err != nil {
 		n.lab.t.Fatalf("%v", err)
 	}
+}
+
+// addresses lists the addresses of every interface but lo, as FRR logs them: "IF eth0 addr 10.0.0.1/30".
+func (n *Node) addresses() (list []string, err error) {
+	err = n.Do(func() error {
+		links, err := netlink.LinkList()
+		if err != nil {
+			return err
+		}
+		for _, link := range links {
+			if link.Attrs().Name == "lo" {
+				continue
+			}
+			addrs, err := netlink.AddrList(link, netlink.FAMILY_ALL)
+			if err != nil {
+				return err
+			}
+			for _, addr := range addrs {
+				list = append(list, fmt.Sprintf("IF %s addr %s", link.Attrs().Name, addr.IPNet))
+			}
+		}
+		return nil
+	})
+	return list, err
 }
 
 // DefaultRoute sends the family of the gateway ("10.77.1.2", "fd77:1::2") there.

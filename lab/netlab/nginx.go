@@ -1,7 +1,6 @@
 package netlab
 
 import (
-	"context"
 	"fmt"
 	"os"
 	"strconv"
@@ -68,12 +67,7 @@ func (x *Nginx) Start() error {
 	if err != nil {
 		return err
 	}
-	return poll(context.Background(), startWait, func() error {
-		select {
-		case <-x.proc.Done():
-			return fmt.Errorf("nginx has ended: %s", tail(x.proc.Log(), 2<<10))
-		default:
-		}
+	return x.proc.await(startWait, func() error {
 		text, err := os.ReadFile(pidFile)
 		if err == nil && strings.TrimSpace(string(text)) != strconv.Itoa(x.proc.PID()) {
 			err = fmt.Errorf("nginx has not written %s", pidFile)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -201,6 +202,24 @@ func (n *Node) Do(f func() error) error {
 	})
 	<-done
 	return err
+}
+
+// DialContext dials an address, not a host name, from inside the node: for http.Transport and gRPC clients in tests.
+func (n *Node) DialContext(ctx context.Context, network, address string) (conn net.Conn, err error) {
+	err = n.Do(func() (err error) {
+		conn, err = (&net.Dialer{}).DialContext(ctx, network, address)
+		return err
+	})
+	return conn, err
+}
+
+// Listen listens inside the node.
+func (n *Node) Listen(network, address string) (listener net.Listener, err error) {
+	err = n.Do(func() (err error) {
+		listener, err = net.Listen(network, address)
+		return err
+	})
+	return listener, err
 }
 
 // ownThread calls f on an OS thread that no other goroutine will ever run on: it is never unlocked, so the runtime ends

@@ -1,6 +1,7 @@
 package netlab
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"os"
@@ -8,6 +9,7 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+	"syscall"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -105,10 +107,33 @@ func (p *Proc) Wait(within time.Duration) (int, error) {
 	case <-timer.C:
 		return 0, fmt.Errorf("%s (pid %d) has not ended in %v", p.name, p.PID(), within)
 	}
-	if status, ok := p.cmd.ProcessState.Sys().(unix.WaitStatus); ok && status.Signaled() {
+	if status, ok := p.cmd.ProcessState.Sys().(syscall.WaitStatus); ok && status.Signaled() {
 		return 128 + int(status.Signal()), nil
 	}
 	return p.cmd.ProcessState.ExitCode(), nil
+}
+
+// await polls check, until the process ends at most.
+func (p *Proc) await(within time.Duration, check func() error) error {
+	ctx, cancel := context.WithCancel(context.Background())
+	defer cancel()
+	go func() {
+		defer cancel()
+		select {
+		case <-p.done:
+		case <-ctx.Done():
+		}
+	}()
+	err := poll(ctx, within, check)
+	if err == nil {
+		return nil
+	}
+	select {
+	case <-p.done:
+		return fmt.Errorf("%s has ended: %s", p.name, tail(p.Log(), 2<<10))
+	default:
+		return err
+	}
 }
 
 // RSS is the memory that the process holds now, in bytes (VmRSS).

@@ -1,7 +1,9 @@
 package netlab
 
 import (
+	"fmt"
 	"net/netip"
+	"strings"
 	"time"
 )
 
@@ -32,6 +34,9 @@ type Session struct {
 	// Instance changes whenever the session is established anew: equal values prove that it was not restarted.
 	// It is empty when the session is not established.
 	Instance string
+	// PeerRole is the role that the neighbour sent, "customer" or "rs-client" for example (RFC 9234); empty for none, and
+	// when the session is not established.
+	PeerRole string
 	// LastError is the router's text on how the session last ended; empty when it never did.
 	LastError string
 }
@@ -45,7 +50,21 @@ type Counts struct {
 	Refreshes *uint64 // ROUTE-REFRESH messages received (FRR)
 	Sent      *uint64 // UPDATE messages sent (FRR)
 	Announced *uint64 // routes received in UPDATEs, repeats counted (BIRD)
-	Withdrawn *uint64 // withdrawals received (BIRD)
+	Withdrawn *uint64 // withdrawals received, and announcements that BIRD refuses because of its own ASN in them (BIRD)
+}
+
+// String lists the counters that there are.
+func (c Counts) String() string {
+	var words []string
+	for _, each := range []struct {
+		name  string
+		value *uint64
+	}{{"updates", c.Updates}, {"refreshes", c.Refreshes}, {"sent", c.Sent}, {"announced", c.Announced}, {"withdrawn", c.Withdrawn}} {
+		if each.value != nil {
+			words = append(words, fmt.Sprintf("%s %d", each.name, *each.value))
+		}
+	}
+	return strings.Join(words, ", ")
 }
 
 // Router is what tests ask of an upstream router, whoever made it.
