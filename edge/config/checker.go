@@ -37,9 +37,12 @@ func (c *checker) errorAt(at position, path, text string) {
 	c.dirty[""] = true
 }
 
-// reject reports the value at path and marks it as unusable. It returns nil for
-// the walk to pass on.
+// reject reports the value at path, unless that was done, and marks it as
+// unusable. It returns nil for the walk to pass on.
 func (c *checker) reject(path, format string, args ...any) any {
+	if c.bad[path] {
+		return nil
+	}
 	c.errorAt(c.where(path), path, fmt.Sprintf(format, args...))
 	c.mark(path)
 	return nil

@@ -99,12 +99,24 @@ func describe(n *yaml.Node) string {
 	return show(n.Value)
 }
 
+// maxHints bounds the search for what was meant; a file with more mistakes is
+// not a matter of spelling.
+const maxHints = 200
+
+// meant is nearest, while there are few mistakes.
+func (c *checker) meant(s string, known []string) string {
+	if len(c.errs) >= maxHints {
+		return ""
+	}
+	return nearest(s, known)
+}
+
 // nearest gives the known word that s was probably meant to be, or "".
 func nearest(s string, known []string) string {
 	if len(s) > 40 {
 		return ""
 	}
-	best, least := "", max(2, len(s)/3)+1
+	best, least := "", max(1, len(s)/3)+1
 	for _, k := range known {
 		if strings.EqualFold(s, k) {
 			return k

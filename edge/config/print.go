@@ -5,6 +5,7 @@ import (
 	"maps"
 	"net/netip"
 	"slices"
+	"strings"
 	"time"
 
 	"gopkg.in/yaml.v3"
@@ -35,6 +36,15 @@ func (r rawRequire) MarshalYAML() (any, error) {
 	}
 	type mapping rawRequire
 	return mapping(r), nil
+}
+
+// MarshalYAML quotes texts with line breaks: yaml.v3 loses the first ones of a
+// block.
+func (m multiline) MarshalYAML() (any, error) {
+	if !strings.Contains(string(m), "\n") {
+		return string(m), nil
+	}
+	return &yaml.Node{Kind: yaml.ScalarNode, Style: yaml.DoubleQuotedStyle, Value: string(m)}, nil
 }
 
 func (c *Config) raw() *rawConfig {

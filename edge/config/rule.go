@@ -61,7 +61,7 @@ var rules = map[reflect.Type]rule{
 	reflect.TypeFor[multiline]():       {"a text", textForm, func(s string) (any, error) { return multiline(s), nil }},
 	reflect.TypeFor[literal]():         {"a text", anyForm, parseLiteral},
 	reflect.TypeFor[secret]():          {"a text", anyForm, func(s string) (any, error) { return secret(s), nil }},
-	reflect.TypeFor[bool]():            {"true or false", boolForm, parseBool},
+	reflect.TypeFor[bool]():            {"a boolean", boolForm, parseBool},
 	reflect.TypeFor[float64]():         {"a number", numberForm, parseFloat},
 	reflect.TypeFor[count]():           {"a whole number", numberForm, parseCount},
 	reflect.TypeFor[metric]():          {"a whole number", numberForm, parseMetric},
@@ -129,12 +129,13 @@ func parseBool(s string) (any, error) {
 
 var (
 	wholeRE   = regexp.MustCompile(`^-?(0|[1-9][0-9]*)$`)
+	floatRE   = regexp.MustCompile(`^-?(0|[1-9][0-9]*)(\.[0-9]+)?([eE][+-]?[0-9]{1,3})?$`)
 	decimalRE = regexp.MustCompile(`^-?(0|[1-9][0-9]*)(\.[0-9]+)?$`)
 	asdotRE   = regexp.MustCompile(`^([0-9]{1,5})\.([0-9]{1,5})$`)
 )
 
 func parseFloat(s string) (any, error) {
-	if !decimalRE.MatchString(s) {
+	if !floatRE.MatchString(s) {
 		return nil, fmt.Errorf("%s is not a plain number; write for example 0.5", show(s))
 	}
 	f, err := strconv.ParseFloat(s, 64)
@@ -223,7 +224,7 @@ var bitUnits = []struct {
 	bits uint64
 }{{"Tbps", 1e12}, {"Gbps", 1e9}, {"Mbps", 1e6}, {"kbps", 1e3}, {"bps", 1}}
 
-var bitRateRE = regexp.MustCompile(`^([0-9]{1,15})(?:\.([0-9]{1,12}))?(Tbps|Gbps|Mbps|kbps|bps)$`)
+var bitRateRE = regexp.MustCompile(`^([0-9]{1,19})(?:\.([0-9]{1,12}))?(Tbps|Gbps|Mbps|kbps|bps)$`)
 
 func parseBitRate(s string) (any, error) {
 	m := bitRateRE.FindStringSubmatch(s)

@@ -63,7 +63,7 @@ var unannounceable = []struct {
 	{netip.MustParsePrefix("ff00::/8"), "multicast"},
 	{netip.MustParsePrefix("169.254.0.0/16"), "link-local"},
 	{netip.MustParsePrefix("fe80::/10"), "link-local"},
-	{netip.MustParsePrefix("0.0.0.0/8"), "\"this network\""},
+	{netip.MustParsePrefix("0.0.0.0/8"), "reserved"},
 	{netip.MustParsePrefix("::/128"), "unspecified"},
 }
 

@@ -1,10 +1,8 @@
 package config
 
 import (
-	"fmt"
 	"net/netip"
 	"slices"
-	"strings"
 
 	"github.com/catchment-bgp/catchment/announcer"
 )
@@ -16,26 +14,33 @@ func (c *checker) across(cfg *Config) {
 		byName[cfg.Neighbors[i].Name] = &cfg.Neighbors[i]
 	}
 	sent := map[string][]*Service{}
+	owners := map[netip.Prefix]*Service{}
+	unsure := c.bad["services"]
 	for i := range cfg.Services {
 		path, s := item("services", i), &cfg.Services[i]
 		if c.bad[path] || c.dirty[join(path, "prefixes")] || c.dirty[join(path, "neighbors")] {
+			unsure = true
 			continue
+		}
+		for _, p := range s.Prefixes {
+			owners[p] = s
 		}
 		var at []*Neighbor
 		for _, name := range s.Neighbors {
 			sent[name] = append(sent[name], s)
 			at = append(at, byName[name])
 		}
-		if !c.dirty["neighbors"] {
-			c.carried(path, s, at)
-		}
+		c.carried(path, s, at)
 		c.lengths(path, s, at)
 	}
 	for i := range cfg.Neighbors {
 		path, n := item("neighbors", i), &cfg.Neighbors[i]
-		if !c.bad[path] {
-			c.announced(path, n, sent[n.Name])
-			c.rungTargets(path, n, sent[n.Name], c.dirty["services"])
+		if c.bad[path] {
+			continue
+		}
+		c.announced(path, n, sent[n.Name])
+		if !unsure {
+			c.rungTargets(path, n, sent[n.Name], owners)
 		}
 	}
 }
@@ -49,20 +54,31 @@ func carries(n *Neighbor, p netip.Prefix) bool {
 // unless another session with the same ASN gets them, as is usual where IPv4 and
 // IPv6 have a session each. A service that goes nowhere at all is an error.
 func (c *checker) carried(path string, s *Service, at []*Neighbor) {
+	if slices.ContainsFunc(at, func(n *Neighbor) bool { return !n.IPv4 && !n.IPv6 }) {
+		return // a session that could not be read
+	}
 	anywhere := false
-	warned := map[string]bool{}
+	seen := map[string]bool{}
 	for i, p := range s.Prefixes {
+		fam := family(p.Addr())
+		if seen[fam] {
+			continue
+		}
+		seen[fam] = true
+		getting := map[uint32]bool{}
+		for _, n := range at {
+			if carries(n, p) {
+				getting[n.ASN] = true
+			}
+		}
+		anywhere = anywhere || len(getting) > 0
 		var without []string
 		for _, n := range at {
-			twin := func(m *Neighbor) bool { return m.ASN == n.ASN && carries(m, p) }
-			if !slices.ContainsFunc(at, twin) {
+			if !getting[n.ASN] {
 				without = append(without, n.Name)
 			}
 		}
-		anywhere = anywhere || slices.ContainsFunc(at, func(n *Neighbor) bool { return carries(n, p) })
-		fam := family(p.Addr())
-		if len(without) > 0 && !warned[fam] {
-			warned[fam] = true
+		if len(without) > 0 {
 			c.warn(item(join(path, "prefixes"), i), "%s is not announced at %s, whose session carries no %s; write families: [ipv4, ipv6] there, or add a session",
 				p, few(without), fam)
 		}
@@ -109,10 +125,11 @@ func (c *checker) announced(path string, n *Neighbor, services []*Service) {
 		}
 	}
 	hops := join(path, "next_hop")
-	if four > 0 && !n.NextHop4.IsValid() && !c.dirty[hops] {
+	unsure := c.dirty[hops] || !c.usable(join(path, "local_address"))
+	if four > 0 && !n.NextHop4.IsValid() && !unsure {
 		c.reject(join(hops, "ipv4"), "IPv4 prefixes are announced here and have no next hop; write next_hop: {ipv4: ADDRESS}, where an IPv6 address does too (RFC 8950)")
 	}
-	if six > 0 && !n.NextHop6.IsValid() && !c.dirty[hops] {
+	if six > 0 && !n.NextHop6.IsValid() && !unsure {
 		c.reject(join(hops, "ipv6"), "IPv6 prefixes are announced here and have no next hop; write next_hop: {ipv6: ADDRESS}")
 	}
 	limit := join(path, "max_prefixes")
@@ -128,12 +145,15 @@ func (c *checker) announced(path string, n *Neighbor, services []*Service) {
 }
 
 // rungTargets checks that a rung's prefixes are announced at its neighbour.
-func (c *checker) rungTargets(path string, n *Neighbor, services []*Service, lenient bool) {
+func (c *checker) rungTargets(path string, n *Neighbor, services []*Service, owners map[netip.Prefix]*Service) {
 	ladder := join(path, "ladder")
+	here := map[*Service]bool{}
+	for _, s := range services {
+		here[s] = true
+	}
 	for i := range n.Ladder {
 		for j, p := range n.Ladder[i].Prefixes {
-			known := slices.ContainsFunc(services, func(s *Service) bool { return slices.Contains(s.Prefixes, p) })
-			if p.IsValid() && !known && !lenient {
+			if p.IsValid() && !here[owners[p]] {
 				c.reject(item(join(item(ladder, i), "prefixes"), j), "%s is announced by no service here; write %s", p, announcedHere(services))
 			}
 		}
@@ -145,10 +165,13 @@ func announcedHere(services []*Service) string {
 	for _, s := range services {
 		for _, p := range s.Prefixes {
 			all = append(all, p.String())
+			if len(all) > mostNames {
+				return "one of " + few(all)
+			}
 		}
 	}
 	if len(all) == 0 {
 		return "a prefix of a service that goes to this neighbour"
 	}
-	return fmt.Sprintf("one of %s", strings.TrimSpace(few(all)))
+	return "one of " + few(all)
 }

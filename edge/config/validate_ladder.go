@@ -48,7 +48,7 @@ func (c *checker) ladder(path string, raw []rawRung, n *Neighbor) []Rung {
 			continue
 		}
 		r := c.rung(at, &raw[i], n)
-		if !c.dirty[at] {
+		if !c.dirty[at] && (i == 0 || !c.dirty[item(path, i-1)]) {
 			before := effectOf(n, &Rung{})
 			if i > 0 {
 				before = effectOf(n, &out[i-1])
@@ -127,7 +127,7 @@ func (c *checker) rungAfter(path string, r *Rung, below []Rung, before effect, n
 		return
 	}
 	if r.PrependSet {
-		c.reject(at, "%d prepends stand at the rung before it already; prepends are totals: write %d or more", r.Prepend, r.Prepend+1)
+		c.reject(at, "%d stands at the rung before it already; prepends are totals: write %d or more", r.Prepend, r.Prepend+1)
 		return
 	}
 	c.reject(path, "the rung changes nothing after the one before it; write other values or remove it")

@@ -8,6 +8,7 @@ func (c *checker) links(raw []rawLink) []Link {
 	for i := range raw {
 		path := item("links", i)
 		if c.bad[path] {
+			out = append(out, Link{})
 			continue
 		}
 		l := c.link(path, &raw[i])
@@ -64,7 +65,7 @@ func (c *checker) source(path string, r *rawSource) *Source {
 		}
 	}
 	if n != 1 && !c.dirty[path] {
-		c.reject(path, "%d sources; write one of interface, feed and prometheus", n)
+		c.reject(path, "%d sources stand here; write exactly one of interface, feed and prometheus", n)
 		return nil
 	}
 	if c.has(join(path, "period")) && !c.has(join(path, "prometheus")) {

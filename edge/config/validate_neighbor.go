@@ -118,31 +118,36 @@ func (c *checker) linkName(path string, p *string, links []Link) string {
 	for i, l := range links {
 		names[i] = l.Name
 	}
-	c.known(path, *p, names, "link", c.dirty["links"])
+	c.known(path, *p, names, "link", "links")
 	return *p
 }
 
-// known checks that s is one of names; lenient: some of them could not be read.
-func (c *checker) known(path, s string, names []string, what string, lenient bool) {
-	if slices.Contains(names, s) || lenient {
+// known checks that s is one of the names in list. Where a name in list could
+// not be read, s may be that one.
+func (c *checker) known(path, s string, names []string, what, list string) {
+	if slices.Contains(names, s) || c.bad[list] || slices.Contains(names, "") {
 		return
 	}
-	near := nearest(s, names)
+	near := c.meant(s, names)
 	switch {
 	case near != "":
 		c.reject(path, "there is no %s %s; did you mean %s?", what, show(s), near)
 	case len(names) == 0:
-		c.reject(path, "there is no %s %s; write it under %ss: first", what, show(s), what)
+		c.reject(path, "there is no %s %s; write it under %s: first", what, show(s), list)
+	case len(names) == 1:
+		c.reject(path, "there is no %s %s; write %s", what, show(s), names[0])
 	default:
 		c.reject(path, "there is no %s %s; write one of %s", what, show(s), few(names))
 	}
 }
 
-// few lists names, not more than a message can bear.
+// mostNames is what a message can bear.
+const mostNames = 12
+
+// few lists names, at most mostNames of them.
 func few(names []string) string {
-	const most = 12
-	if len(names) > most {
-		return strings.Join(names[:most], ", ") + ", ..."
+	if len(names) > mostNames {
+		return strings.Join(names[:mostNames], ", ") + ", ..."
 	}
 	return strings.Join(names, ", ")
 }
@@ -192,7 +197,7 @@ const (
 	hardPrepend  = 10
 )
 
-// prepend checks how often our ASN is prepended towards n.
+// prepend checks how often our ASN is prepended towards n; 0 where refused.
 func (c *checker) prepend(path string, p *count, n *Neighbor) int {
 	times := int(value(p, 0))
 	switch {
@@ -200,12 +205,15 @@ func (c *checker) prepend(path string, p *count, n *Neighbor) int {
 	case times < 0 || times > hardPrepend:
 		c.reject(path, "%d is out of range; write 0 to %d", times, hardPrepend)
 	case n.Kind == announcer.Internal:
-		c.reject(path, "%d prepends over iBGP would put our own ASN into the path, and the neighbour would drop it; write local_pref or med instead", times)
+		c.reject(path, "prepending over iBGP puts our own ASN into the path, and the neighbour drops it; write local_pref or med instead")
 	case n.AllowPrepend:
 	case n.Kind == announcer.IX, n.Kind == announcer.RouteServer:
-		c.reject(path, "%d prepends at an exchange lose to the other members' routes; write communities instead, or allow_prepend: true", times)
+		c.reject(path, "a longer path at an exchange loses to the other members' routes; write communities instead, or allow_prepend: true")
 	case times > usualPrepend:
 		c.reject(path, "%d is above the usual %d; write 0 to %d, or allow_prepend: true for up to %d", times, usualPrepend, usualPrepend, hardPrepend)
+	}
+	if c.bad[path] {
+		return 0
 	}
 	return times
 }
@@ -241,7 +249,7 @@ func (c *checker) communities(path string, raw []community.Value) community.Set 
 		case community.Blackhole:
 			c.reject(at, "65535:666 is BLACKHOLE (RFC 7999): the neighbour would discard the service's traffic; remove it")
 		case community.NoExport, community.NoAdvertise, community.NoExportSubconfed, community.NoPeer:
-			c.warn(at, "%s is %s: the neighbour will not pass the route on to others; remove it unless that is wanted", v, v.Name())
+			c.warn(at, "%s is %s: it limits where the neighbour passes the route on; remove it unless that is wanted", v, v.Name())
 		}
 	}
 	return community.NewSet(raw...)

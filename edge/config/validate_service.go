@@ -112,7 +112,7 @@ func (c *checker) serviceNeighbors(path string, raw []string, cfg *Config) []str
 		if c.bad[at] {
 			continue
 		}
-		c.known(at, s, names, "neighbor", c.dirty["neighbors"])
+		c.known(at, s, names, "neighbour", "neighbors")
 		if chosen[s] {
 			c.reject(at, "%s stands there already; write it once", show(s))
 		}
@@ -134,7 +134,7 @@ func (c *checker) require(path string, raw *rawRequire, checks int) healthcheck.
 	case hasCount:
 		at := join(path, "at_least")
 		if n := int(*r.AtLeast); n > checks && n >= 1 {
-			c.reject(at, "%d is more than the service's %d checks; write %d or less", n, checks, checks)
+			c.reject(at, "%d is more than the checks of the service, %d; write %d or less", n, checks, checks)
 		}
 		return healthcheck.Require{Mode: healthcheck.RequireAtLeast, N: c.count(at, r.AtLeast, 0, 1, maxItems)}
 	default:

@@ -74,6 +74,8 @@ func (c *checker) holdTime(path string, p *duration) time.Duration {
 		c.reject(path, "0 turns keepalives off, and a dead session would never be noticed; write 3s or more")
 	case d >= lo && d <= hi && d%time.Second != 0:
 		c.reject(path, "%s is not a whole number of seconds; write %s", duration(d), duration(d.Round(time.Second)))
+	case d > hi:
+		c.reject(path, "%ds is above the maximum; write 65535s or less", d/time.Second)
 	default:
 		c.within(path, d, lo, hi)
 	}

@@ -34,7 +34,7 @@ func (c *checker) walk(n *yaml.Node, t reflect.Type, path string) any {
 	case t.Kind() == reflect.Struct && n.Kind == yaml.MappingNode && (!ends || t == reflect.TypeFor[rawRequire]()):
 		return c.mapping(n, t, path)
 	case ends:
-		return c.reject(path, "%s is not %s", describe(n), r.want)
+		return c.reject(path, "%s cannot stand here; write %s", describe(n), r.want)
 	case t.Kind() == reflect.Struct:
 		return c.reject(path, "%s is not a mapping; write %s", describe(n), sample(t))
 	case t.Kind() == reflect.Map:
@@ -194,14 +194,14 @@ var laterKinds = []string{"dns", "exec", "file", "grpc", "icmp", "unit"}
 // probably meant, or "".
 func (c *checker) unknownKey(t reflect.Type, key, value *yaml.Node, path string) (meant string) {
 	known := fieldNames(t)
-	meant = nearest(key.Value, known)
+	meant = c.meant(key.Value, known)
 	text := "unknown key; write one of " + strings.Join(known, ", ")
 	switch {
 	case t == reflect.TypeFor[rawCheck]() && (slices.Contains(laterKinds, key.Value) ||
 		meant == "" && follow(value).Kind == yaml.MappingNode):
 		text, meant = "unknown check kind; this version knows http and tcp", "http"
 	case t == reflect.TypeFor[rawNeighbor]() && key.Value == "as_path":
-		text, meant = "unknown key; what stands before our own ASN is not ours to write: for a longer path write prepend", ""
+		text, meant = "unknown key; our paths hold our own ASN only: for a longer one write prepend", ""
 	case meant != "":
 		text = "unknown key; did you mean " + meant + "?"
 	}
