@@ -36,18 +36,20 @@ type Config struct {
 	// we only dial. It needs the guard's address family.
 	Listener *Listener
 	// Leg is where the BGP server listens, on an IPv4 loopback address. Its
-	// own hold time must be at least as long as any that may be negotiated.
+	// own hold time must be at least as long as any that may be negotiated: 90 s
+	// or HoldTime, whichever is longer. It sees its neighbour at 127.0.0.1.
 	Leg         netip.AddrPort
 	LegPassword string // TCP MD5 key of the leg; empty: none
 
 	// Sent gets each UPDATE, header included, after it was written to the
 	// router's socket, in the order of the wire. The bytes are valid during
 	// the call only. It is called after the Event that enters Established and
-	// before the one that leaves it; it must return soon. Nil: not called.
+	// before the one that leaves it; it must return soon and must not call
+	// Close. Nil: not called.
 	Sent func(update []byte)
 	// Received gets the body of each inbound UPDATE, unparsed. The bytes are
-	// valid during the call only; it must return soon. Nil: bodies are
-	// dropped unread.
+	// valid during the call only. It is called between the same two Events as
+	// Sent, and under the same rules. Nil: bodies are dropped unread.
 	Received func(updateBody []byte)
 	// Event gets each change of state, in order, one at a time, outside of
 	// locks. It may call Status and Reset, must not call Close, and must

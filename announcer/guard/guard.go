@@ -47,21 +47,27 @@ func New(c Config) (*Guard, error) {
 // Run keeps the session up until the context is done or Close is called, and
 // returns when every connection is closed and every goroutine has ended. A
 // context that is done closes the connections at once, without a NOTIFICATION;
-// Close is the polite way. Only the first call does something.
+// Close is the polite way. Only the first call does something, and none after
+// Close.
 func (g *Guard) Run(ctx context.Context) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	g.mu.Lock()
-	again := g.started
-	if !again {
-		g.started, g.kill = true, cancel
-	}
-	g.mu.Unlock()
-	if again {
+	if !g.begin(cancel) {
 		return
 	}
 	defer close(g.done)
 	newLoop(ctx, g).run()
+}
+
+// begin reports whether Run has something to do.
+func (g *Guard) begin(kill context.CancelFunc) bool {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if g.started || g.closed {
+		return false
+	}
+	g.started, g.kill = true, kill
+	return true
 }
 
 // Status tells what the session is doing.

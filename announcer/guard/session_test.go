@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"net"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -82,21 +83,20 @@ func TestWithdrawalPassesWhileTheNeighbourFloods(t *testing.T) {
 			}
 		}
 	}()
-	var worst time.Duration
-	for i := range 100 {
+	eventually(t, "the flood has come", func() bool { return e.guard.Status().UpdatesDropped > 1000 })
+	took := make([]time.Duration, 101)
+	for i := range took {
 		start := time.Now()
 		_, _ = s.conn.Write(numbered(i))
 		r.expect(typeUpdate)
-		worst = max(worst, time.Since(start))
+		took[i] = time.Since(start)
 	}
 	close(stop)
 	<-flooded
-	t.Logf("worst of 100 withdrawals: %s", worst)
-	if worst > 500*time.Millisecond {
-		t.Errorf("a withdrawal took %s during a flood", worst)
-	}
-	if e.guard.Status().UpdatesDropped == 0 {
-		t.Error("no UPDATE of the flood was counted")
+	slices.Sort(took)
+	t.Logf("a withdrawal took %s in the median, %s at most", took[50], took[100])
+	if took[50] > 10*time.Millisecond {
+		t.Errorf("withdrawals took %s in the median during a flood", took[50])
 	}
 }
 
@@ -148,10 +148,10 @@ func TestCeaseReachesANeighbourThatFloods(t *testing.T) {
 	}
 }
 
-func TestCloseBeforeRunAndDuringTries(t *testing.T) {
+func TestCloseBeforeRunLeavesNothingToRun(t *testing.T) {
 	e := prepareEnv(t, listen(t, "127.0.0.1:0"), newFakeLeg(t, legOpen()), nil)
 	e.close(Cease{})
-	e.guard.Run(context.Background()) // returns at once
+	e.guard.Run(t.Context()) // returns at once
 	if st := e.guard.Status(); st.State != Idle {
 		t.Errorf("state %s, want idle", st.State)
 	}

@@ -130,6 +130,15 @@ func TestListenerServesGTSMAndPlainNeighbours(t *testing.T) {
 		e.await(Idle)
 		return e
 	}
+	raw, err := listener.tcp.SyscallConn()
+	if err != nil {
+		t.Fatal(err)
+	}
+	_ = raw.Control(func(fd uintptr) {
+		if ttl, err := unix.GetsockoptInt(int(fd), unix.IPPROTO_IP, unix.IP_TTL); err != nil || ttl != 255 {
+			t.Errorf("the listener answers with TTL %d (%v), want 255", ttl, err)
+		}
+	})
 	secure, plain, far := start("127.0.0.2:0", true), start("127.0.0.3:0", false), start("127.0.0.4:0", true)
 	dialListener(t, listener, "127.0.0.2", ttlOption(false, 255)).handshake(routerOpen())
 	secure.await(Established)
