@@ -61,7 +61,8 @@ type Status struct {
 	Standing []Route
 	// Wanted is what Set asked for last, in order of the prefix.
 	Wanted []Route
-	// Settled says that all that is wanted, and nothing else, stands there.
+	// Settled says that all that is wanted and that the session can carry, and
+	// nothing else, stands there.
 	Settled bool
 	// Fault is why what is wanted could not be handed to the speaker; nil: it was.
 	Fault error

@@ -31,8 +31,8 @@ type session struct {
 	stop    context.CancelFunc
 	running sync.WaitGroup
 
-	// negotiated belongs to the goroutine of the guard that calls event and received.
-	negotiated host.DefaultParams
+	// params belongs to the goroutine of the guard that calls event and received.
+	params host.DefaultParams
 
 	// given is what the speaker holds; only the worker touches it.
 	given map[netip.Prefix]given
@@ -41,6 +41,8 @@ type session struct {
 	want     map[netip.Prefix]Route
 	standing map[netip.Prefix]Route
 	fault    error
+	// agreed is what the session carries; nil while there is none.
+	agreed *agreed
 	// behind is since when something stands at the neighbour that is no longer
 	// wanted there; zero: nothing does.
 	behind time.Time
@@ -50,6 +52,21 @@ type session struct {
 type given struct {
 	route Route
 	path  *api.Path
+}
+
+// agreed is what was negotiated, as far as it decides what can be announced.
+type agreed struct{ ipv4, ipv6, extendedNextHop bool }
+
+// carries says whether a route can be told to the neighbour. A family that it
+// does not take is no fault of the route: it just never stands there.
+func (a *agreed) carries(r Route) bool {
+	switch {
+	case r.Prefix.Addr().Is6():
+		return a == nil || a.ipv6
+	case r.NextHop.Is6(): // RFC 8950, section 4: only if negotiated
+		return a != nil && a.ipv4 && a.extendedNextHop
+	}
+	return a == nil || a.ipv4
 }
 
 const (
@@ -239,9 +256,7 @@ func (s *session) work(ctx context.Context) {
 
 // apply hands the differences between want and given to the speaker.
 func (s *session) apply() error {
-	s.mu.Lock()
-	want := s.want
-	s.mu.Unlock()
+	want := s.possible()
 	var errs []error
 	for p, g := range s.given {
 		if _, ok := want[p]; ok {
@@ -268,6 +283,15 @@ func (s *session) apply() error {
 		s.given[p] = given{r, path}
 	}
 	return errors.Join(errs...)
+}
+
+// possible is what is wanted and can be told to the neighbour.
+func (s *session) possible() map[netip.Prefix]Route {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	want := maps.Clone(s.want)
+	maps.DeleteFunc(want, func(_ netip.Prefix, r Route) bool { return !s.agreed.carries(r) })
+	return want
 }
 
 // sent notes what an UPDATE of ours, now written to the socket, told the neighbour.
@@ -306,13 +330,14 @@ func (s *session) mark(now time.Time) {
 // more, and GoBGP's peer is made anew: it would stay idle for seconds otherwise.
 func (s *session) event(e guard.Event) {
 	if e.State == guard.Established {
-		s.negotiated = s.params(s.guard.Status())
+		s.agree(s.guard.Status())
 	}
 	if e.Previous >= guard.OpenConfirm && e.State < e.Previous {
 		s.mu.Lock()
 		clear(s.standing)
-		s.behind = time.Time{}
+		s.behind, s.agreed = time.Time{}, nil
 		s.mu.Unlock()
+		s.poke()
 		if s.takesDefault() {
 			gone := host.FamilyChange{Change: host.Withdrawn}
 			s.owner.byDefault(s.neighbor.Name, host.DefaultChange{IPv4: gone, IPv6: gone})
@@ -324,17 +349,30 @@ func (s *session) event(e guard.Event) {
 
 func (s *session) takesDefault() bool { return s.owner.byDefault != nil && s.neighbor.AcceptDefault }
 
-// params says how to read the UPDATEs of the session that just came up.
-func (s *session) params(st guard.Status) host.DefaultParams {
-	return host.DefaultParams{
-		IPv4: slices.Contains(st.Families, guard.IPv4), IPv6: slices.Contains(st.Families, guard.IPv6),
-		ExtendedNextHop: st.ExtendedNextHop, TwoOctetAS: !st.FourOctet, LocalASN: s.local.ASN,
+// agree takes over what was negotiated with the session that just came up.
+func (s *session) agree(st guard.Status) {
+	a := agreed{slices.Contains(st.Families, guard.IPv4), slices.Contains(st.Families, guard.IPv6), st.ExtendedNextHop}
+	s.params = host.DefaultParams{IPv4: a.ipv4, IPv6: a.ipv6, ExtendedNextHop: a.extendedNextHop,
+		TwoOctetAS: !st.FourOctet, LocalASN: s.local.ASN}
+	s.mu.Lock()
+	s.agreed = &a
+	var left []string
+	for p, r := range s.want {
+		if !a.carries(r) {
+			left = append(left, p.String())
+		}
 	}
+	s.mu.Unlock()
+	if left != nil {
+		slices.Sort(left)
+		s.log.Warn("the neighbour does not take routes of this form or family", "routes", left, "carries", st.Families, "extended_next_hop", a.extendedNextHop)
+	}
+	s.poke()
 }
 
 // received looks for the default route in an inbound UPDATE.
 func (s *session) received(body []byte) {
-	change, ok := host.ParseDefault(body, s.negotiated)
+	change, ok := host.ParseDefault(body, s.params)
 	if ok && change != (host.DefaultChange{}) {
 		s.owner.byDefault(s.neighbor.Name, change)
 	}
@@ -358,7 +396,8 @@ func (s *session) status() Status {
 	st.Fault = s.fault
 	sortRoutes(st.Standing)
 	sortRoutes(st.Wanted)
-	st.Settled = slices.EqualFunc(st.Standing, st.Wanted, func(a, b Route) bool { return s.onWire(b).Equal(a) })
+	possible := slices.DeleteFunc(slices.Clone(st.Wanted), func(r Route) bool { return !s.agreed.carries(r) })
+	st.Settled = slices.EqualFunc(st.Standing, possible, func(a, b Route) bool { return s.onWire(b).Equal(a) })
 	return st
 }
 
