@@ -14,6 +14,8 @@ type FRRConfig struct {
 	// Networks are announced to every neighbour of their family, whether or not the router has such a route.
 	Networks  []netip.Prefix
 	Neighbors []FRRNeighbor
+	// MinimumHoldTime refuses neighbours that offer less (NOTIFICATION 2/6); 0: none.
+	MinimumHoldTime time.Duration
 	// Global and BGP are further lines: at the top level, and inside "router bgp".
 	Global, BGP []string
 }
@@ -31,7 +33,6 @@ type FRRNeighbor struct {
 	LocalRole        string // "provider", "customer", "peer", "rs-server", "rs-client" (RFC 9234)
 	StrictRole       bool
 	HoldTime         time.Duration
-	MinimumHoldTime  time.Duration
 	ExtendedNextHop  bool     // IPv4 with an IPv6 next hop (RFC 8950)
 	Options          []string // further words after "neighbor ADDRESS"
 	IPv4Opts         []string // the same, inside the IPv4 family
@@ -50,6 +51,9 @@ func (c FRRConfig) String() string {
 	line("router bgp %d", c.ASN)
 	line(" bgp router-id %s", c.RouterID)
 	line(" no bgp ebgp-requires-policy\n no bgp network import-check\n no bgp default ipv4-unicast\n bgp log-neighbor-changes")
+	if c.MinimumHoldTime > 0 {
+		line(" bgp minimum-holdtime %d", int(c.MinimumHoldTime/time.Second))
+	}
 	for _, bgp := range c.BGP {
 		line(" %s", bgp)
 	}
@@ -107,7 +111,6 @@ func (n FRRNeighbor) options() []string {
 	add(n.LocalRole != "" && n.StrictRole, "local-role %s strict-mode", n.LocalRole)
 	hold := int(n.HoldTime / time.Second)
 	add(hold > 0, "timers %d %d", hold/3, hold)
-	add(n.MinimumHoldTime > 0, "minimum-holdtime %d", int(n.MinimumHoldTime/time.Second))
 	add(n.ExtendedNextHop, "capability extended-nexthop")
 	return append(options, n.Options...)
 }

@@ -97,7 +97,11 @@ func (l *Lab) close() {
 	}
 	var errs []error
 	for _, n := range l.nodes {
-		errs = append(errs, n.stopAll())
+		n.terminate()
+	}
+	deadline := time.Now().Add(stopWait)
+	for _, n := range l.nodes {
+		errs = append(errs, n.killAll(deadline))
 	}
 	for _, n := range l.nodes {
 		errs = append(errs, n.close())

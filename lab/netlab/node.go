@@ -247,14 +247,18 @@ func (n *Node) processes() []*Proc {
 	return append([]*Proc(nil), n.procs...)
 }
 
-// stopAll ends the node's processes, the last one started first: SIGTERM to all, then SIGKILL to those that stay.
-func (n *Node) stopAll() error {
+// terminate asks the node's processes to end, the last one started first.
+func (n *Node) terminate() {
 	procs := n.processes()
 	for i := len(procs) - 1; i >= 0; i-- {
 		_ = procs[i].Signal(unix.SIGTERM)
 	}
-	for _, p := range procs {
-		if _, err := p.Wait(stopWait); err != nil {
+}
+
+// killAll ends every process of the node that has not ended by the deadline.
+func (n *Node) killAll(deadline time.Time) error {
+	for _, p := range n.processes() {
+		if _, err := p.Wait(max(time.Until(deadline), 0)); err != nil {
 			p.Kill()
 		}
 	}

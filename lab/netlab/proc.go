@@ -83,7 +83,7 @@ func (p *Proc) Log() string {
 // Signal sends a signal to the process alone. It is an error when the process has ended.
 func (p *Proc) Signal(signal os.Signal) error { return p.cmd.Process.Signal(signal) }
 
-// Kill sends SIGKILL to the process's group, which holds its children too, and waits until the process is gone.
+// Kill sends SIGKILL to the process's group, which holds its children too, and waits until all of them are gone.
 func (p *Proc) Kill() {
 	select {
 	case <-p.done:
@@ -92,6 +92,34 @@ func (p *Proc) Kill() {
 	}
 	_ = unix.Kill(-p.PID(), unix.SIGKILL)
 	<-p.done
+	_ = poll(context.Background(), stopWait, func() error {
+		if groupLives(p.PID()) {
+			return errors.New("the process's children live")
+		}
+		return nil
+	})
+}
+
+// groupLives says whether a process group has a member that runs. Zombies do not: they hold no socket any more.
+func groupLives(pgid int) bool {
+	stats, _ := filepath.Glob("/proc/[0-9]*/stat")
+	for _, path := range stats {
+		text, err := os.ReadFile(path)
+		if err != nil {
+			continue
+		}
+		fields := statFields(string(text))
+		if len(fields) > 2 && fields[2] == strconv.Itoa(pgid) && fields[0] != "Z" && fields[0] != "X" {
+			return true
+		}
+	}
+	return false
+}
+
+// statFields are the fields of /proc/PID/stat (proc_pid_stat(5)) from the third on. The second, a name in brackets, may
+// hold anything.
+func statFields(stat string) []string {
+	return strings.Fields(stat[strings.LastIndexByte(stat, ')')+1:])
 }
 
 // Done is closed when the process has ended.
@@ -166,10 +194,9 @@ func (p *Proc) CPU() (time.Duration, error) {
 	return cpuTime(string(text))
 }
 
-// cpuTime adds utime and stime, fields 14 and 15 of proc_pid_stat(5), in ticks of 1/100 s. The second field, a name in
-// brackets, may hold anything.
+// cpuTime adds utime and stime, fields 14 and 15 of /proc/PID/stat, in ticks of 1/100 s.
 func cpuTime(stat string) (time.Duration, error) {
-	fields := strings.Fields(stat[strings.LastIndexByte(stat, ')')+1:])
+	fields := statFields(stat)
 	if len(fields) < 13 {
 		return 0, errors.New("/proc/PID/stat is too short")
 	}
