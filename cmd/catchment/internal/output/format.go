@@ -1,0 +1,32 @@
+package output
+
+import "fmt"
+
+// Format is how an answer is printed. It is a flag value: see pflag.Value.
+type Format string
+
+// The formats of -o.
+const (
+	Table Format = "table" // for people; its layout may change
+	JSON  Format = "json"
+	YAML  Format = "yaml"
+)
+
+// Formats are the formats there are.
+func Formats() []string { return []string{string(Table), string(JSON), string(YAML)} }
+
+// String returns the name of the format.
+func (f *Format) String() string { return string(*f) }
+
+// Type names the kind of value in a flag's help.
+func (f *Format) Type() string { return "table|json|yaml" }
+
+// Set takes a format by its name.
+func (f *Format) Set(name string) error {
+	switch v := Format(name); v {
+	case Table, JSON, YAML:
+		*f = v
+		return nil
+	}
+	return fmt.Errorf("write table, json or yaml")
+}
