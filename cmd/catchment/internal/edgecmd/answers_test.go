@@ -1,0 +1,93 @@
+package edgecmd
+
+import (
+	"time"
+
+	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/types/known/timestamppb"
+
+	edgev1 "github.com/catchment-bgp/catchment/api/edge/v1"
+)
+
+// before is a moment that long before now; after one after it.
+func before(d time.Duration) *timestamppb.Timestamp { return timestamppb.New(now.Add(-d)) }
+func after(d time.Duration) *timestamppb.Timestamp  { return timestamppb.New(now.Add(d)) }
+
+// fullStatus has everything that a status can have.
+func fullStatus() *edgev1.StatusResponse {
+	return &edgev1.StatusResponse{
+		Node: "msk1", Central: "none", Version: "v0.1.0", Started: before(3*time.Hour + 12*time.Minute),
+		PendingApply: &edgev1.PendingApply{RevertsAt: after(100 * time.Second)},
+		Warnings:     []string{"video: 198.51.100.0/25 is too long for the Internet"},
+		WayBack:      &edgev1.WayBack{Required: true, Ipv4: "up", Ipv6: "down"},
+		Services:     []*edgev1.Service{video(), deadDNS()},
+	}
+}
+
+func video() *edgev1.Service {
+	return &edgev1.Service{
+		Name: "video", State: "steered", Reason: "load", Since: before(3 * time.Minute), Detail: "transit-a at 0.91",
+		Checks: []*edgev1.Check{
+			{Name: "web", Up: true, Last: before(time.Second), Scope: "hard", DurationSeconds: 0.0023},
+			{Name: "origin", Scope: "soft", Error: "not probed yet"},
+			{Name: "new", Observing: true, Last: before(2 * time.Second), Scope: "hard", Error: "HTTP 503", DurationSeconds: 1.5},
+		},
+		Neighbors: []*edgev1.Neighbor{
+			{Name: "transit-a", Address: "10.77.1.2", Asn: 65001, Session: "established", SessionSince: before(50 * time.Hour),
+				HoldTimeSeconds: 9, Rung: 2, Rungs: 4, Shed: 0.31, State: "steered", Reason: "load", Detail: "transit-a at 0.91",
+				Settled: true, FlapPenalty: 500.4, Link: &edgev1.Link{Utilization: proto.Float64(0.914), AgeSeconds: proto.Float64(1)},
+				Routes: []*edgev1.Route{
+					{Prefix: "198.51.100.0/24", NextHop: "10.77.1.1", Prepend: 3, Communities: []string{"57629:101", "57629:1:101"}},
+					{Prefix: "2001:db8:100::/48", NextHop: "fd77:1::1", Prepend: 3, Communities: []string{"57629:101"}, Med: proto.Uint32(0)},
+				}},
+			{Name: "transit-b", Address: "10.77.2.2", Asn: 4200000001, Session: "idle", Rungs: 4, State: "withdrawn", Reason: "override",
+				Detail: "loss in transit-b", LastError: "Cease 6/2: maintenance \x1b[2Jtonight", Link: &edgev1.Link{Stale: true, Utilization: proto.Float64(0.2)}},
+			{Name: "core", Session: "established", Settled: true, State: "announced", Reason: "normal", Link: &edgev1.Link{},
+				Routes: []*edgev1.Route{{Prefix: "198.51.100.0/24", NextHop: "10.77.3.1", LocalPref: proto.Uint32(90)}}},
+		},
+		Overrides: []*edgev1.Override{{Service: "video", Neighbor: "transit-b", Verb: "withdraw", Reason: "loss in transit-b",
+			By: "uid 0", Since: before(time.Minute), Until: after(29*time.Minute + 59*time.Second)}},
+	}
+}
+
+func deadDNS() *edgev1.Service {
+	return &edgev1.Service{
+		Name: "dns", State: "withdrawn", Reason: "hard_failure", Since: before(40 * time.Second), Detail: "tcp: connection refused",
+		Checks: []*edgev1.Check{{Name: "tcp", Last: before(0), Scope: "hard", Error: "connection refused", DurationSeconds: 0.00012}},
+		Neighbors: []*edgev1.Neighbor{{Name: "transit-a", Session: "established", Settled: true, State: "withdrawn",
+			Reason: "hard_failure", Detail: "tcp: connection refused", Link: nil}},
+		Overrides: []*edgev1.Override{{Service: "dns", Verb: "announce", Reason: "the check is wrong", EvenIfDead: false}},
+	}
+}
+
+func someDecisions() *edgev1.WhyResponse {
+	return &edgev1.WhyResponse{Decisions: []*edgev1.Decision{
+		{At: before(3 * time.Minute), Trigger: "check web", Service: "video", Neighbor: "transit-a", Family: "ipv4",
+			From: "announced (normal)", To: "withdrawn (hard_failure)", Detail: "web: connection refused",
+			Inputs: []string{"check web down: connection refused", "override none", "way back ipv4 up"}},
+		{At: before(26 * time.Hour), Trigger: "start", Service: "video", To: "announced (normal)"},
+	}}
+}
+
+func somePlan() []*edgev1.NeighborPlan {
+	return []*edgev1.NeighborPlan{
+		{Name: "transit-a", Session: "kept",
+			Announced: []*edgev1.Route{{Prefix: "203.0.113.0/24", NextHop: "10.77.1.1", Communities: []string{"57629:101"}}},
+			Withdrawn: []*edgev1.Route{{Prefix: "2001:db8:100::/48", NextHop: "fd77:1::1", Prepend: 1}},
+			Changed: []*edgev1.RouteChange{{
+				From: &edgev1.Route{Prefix: "198.51.100.0/24", NextHop: "10.77.1.1", Communities: []string{"57629:101", "65001:3001"}},
+				To: &edgev1.Route{Prefix: "198.51.100.0/24", NextHop: "10.77.1.9", Prepend: 3, Communities: []string{"57629:101", "65535:0"},
+					Med: proto.Uint32(10), LocalPref: proto.Uint32(0)}}}},
+		{Name: "transit-b", Session: "kept"},
+		{Name: "ix", Session: "restarted"},
+		{Name: "new", Session: "added", Announced: []*edgev1.Route{{Prefix: "198.51.100.0/24", NextHop: "10.77.4.1"}}},
+		{Name: "old", Session: "removed", Withdrawn: []*edgev1.Route{{Prefix: "198.51.100.0/24", NextHop: "10.77.5.1"}}},
+	}
+}
+
+func twoOverrides() *edgev1.OverrideResponse {
+	return &edgev1.OverrideResponse{Changed: 2, Overrides: []*edgev1.Override{
+		{Service: "video", Verb: "drain", Reason: "replacing a disk", By: "uid 0", Since: before(0), Until: after(30 * time.Minute)},
+		{Service: "dns", Neighbor: "transit-a", Verb: "announce", Reason: "wrong check", By: "uid 1000", Since: before(0), EvenIfDead: true},
+	}}
+}

@@ -1,0 +1,106 @@
+package edgecmd
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	edgev1 "github.com/catchment-bgp/catchment/api/edge/v1"
+)
+
+// subject is something that a watch has a line about. Its text has no clock
+// time and no figure that moves by itself, so that it changes with news only.
+type subject struct{ name, text string }
+
+func subjects(m *edgev1.StatusResponse) []subject {
+	out := []subject{{"node " + m.GetNode(), nodeText(m)}}
+	for _, s := range m.GetServices() {
+		out = append(out, subject{"service " + s.GetName(), serviceText(s)})
+		for _, n := range s.GetNeighbors() {
+			out = append(out, subject{
+				"service " + s.GetName() + " at " + n.GetName(), neighborText(s, n)})
+		}
+	}
+	return out
+}
+
+func nodeText(m *edgev1.StatusResponse) string {
+	parts := []string{"central " + m.GetCentral()}
+	if text := wayBackText(m.GetWayBack()); text != "" {
+		parts = append(parts, text)
+	}
+	if p := m.GetPendingApply(); p != nil {
+		parts = append(parts, "configuration on trial until "+clock(p.GetRevertsAt()))
+	}
+	for _, w := range m.GetWarnings() {
+		parts = append(parts, "warning: "+w)
+	}
+	return strings.Join(parts, "; ")
+}
+
+func serviceText(s *edgev1.Service) string {
+	text := s.GetState() + " (" + s.GetReason() + ")"
+	if s.GetDetail() != "" {
+		text += ": " + s.GetDetail()
+	}
+	for _, c := range s.GetChecks() {
+		if !c.GetUp() && !c.GetObserving() {
+			text += "; check " + c.GetName() + " down: " + c.GetError()
+		}
+	}
+	for _, o := range s.GetOverrides() {
+		text += "; override " + overrideText(o)
+	}
+	return text
+}
+
+// established is the name of the one session state that carries routes.
+const established = "established"
+
+func neighborText(s *edgev1.Service, n *edgev1.Neighbor) string {
+	// A session that is down tries again and again; its steps are no news.
+	text := "session down"
+	if n.GetSession() == established {
+		text = established
+	}
+	if rung := rungText(n); rung != "" {
+		text += ", rung " + rung
+	}
+	if state := stateAt(s, n); state != "" {
+		text += ", " + state
+	}
+	for _, r := range n.GetRoutes() {
+		text += "; " + routeText(r)
+	}
+	if len(n.GetRoutes()) == 0 {
+		text += "; no routes"
+	}
+	if !n.GetSettled() {
+		text += "; not settled"
+	}
+	if n.GetLastError() != "" {
+		text += "; last error: " + n.GetLastError()
+	}
+	return text
+}
+
+// overrideText names an override without the time that is left.
+func overrideText(o *edgev1.Override) string {
+	text := o.GetVerb()
+	if o.GetNeighbor() != "" {
+		text += " at " + o.GetNeighbor()
+	}
+	if o.GetEvenIfDead() {
+		text += " even if dead"
+	}
+	if o.GetUntil() != nil {
+		text += " until " + clock(o.GetUntil())
+	}
+	if o.GetBy() != "" {
+		text += " by " + o.GetBy()
+	}
+	return fmt.Sprintf("%s: %s", text, o.GetReason())
+}
+
+func sortedKeys(m map[string]string) []string { return slices.Sorted(maps.Keys(m)) }
