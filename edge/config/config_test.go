@@ -228,3 +228,25 @@ func TestPasswordFileMustBeRegular(t *testing.T) {
 		t.Errorf("got %v", err)
 	}
 }
+
+// A link-local address is reached through its interface only, and each
+// interface may have the same one.
+func TestLinkLocalAddressesCarryTheirInterface(t *testing.T) {
+	const session = "    local_address: fe80::1\n    asn: 65001\n    kind: transit\n    families: [ipv4]\n    next_hop: {ipv4: 10.77.1.1}\n"
+	text := strings.Replace(read(t, "minimal.yaml"),
+		"    address: 10.77.1.2\n    asn: 65001\n    kind: transit\n    local_address: 10.77.1.1\n",
+		"    address: fe80::2\n    bind_device: eth1\n"+session+"  - name: b\n    address: fe80::2\n    bind_device: eth2\n"+session, 1)
+	cfg, _, err := Parse("f", []byte(text), Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, want := range []string{"fe80::2%eth1", "fe80::2%eth2"} {
+		if got := cfg.Neighbors[i].Address.String(); got != want {
+			t.Errorf("neighbour %d is %s, want %s", i, got, want)
+		}
+	}
+	again, _, err := Parse("again", []byte(printed(t, cfg)), Options{})
+	if err != nil || !reflect.DeepEqual(cfg, again) {
+		t.Errorf("printed and loaded again: %+v, %v", again, err)
+	}
+}

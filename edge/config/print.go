@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"maps"
 	"net/netip"
+	"net/textproto"
 	"slices"
 	"strings"
 	"time"
@@ -14,8 +15,8 @@ import (
 	"github.com/catchment-bgp/catchment/healthcheck"
 )
 
-// YAML prints the configuration with every default. Passwords are masked; all
-// else loads again to an equal Config.
+// YAML prints the configuration with every default. Passwords, those in URLs and
+// credentials in HTTP headers are masked; all else loads again to an equal Config.
 func (c *Config) YAML() ([]byte, error) {
 	var b bytes.Buffer
 	enc := yaml.NewEncoder(&b)
@@ -99,7 +100,7 @@ func rawFeedOf(f *Feed) *rawFeed {
 	if f == nil {
 		return nil
 	}
-	return &rawFeed{URL: &f.URL, Period: new(duration(f.Period))}
+	return &rawFeed{URL: new(redact(f.URL)), Period: new(duration(f.Period))}
 }
 
 func rawSourceOf(s *Source) *rawSource {
@@ -108,7 +109,7 @@ func rawSourceOf(s *Source) *rawSource {
 	}
 	r := &rawSource{Interface: given(s.Interface), Feed: rawFeedOf(s.Feed)}
 	if p := s.Prometheus; p != nil {
-		r.Prometheus = &rawPrometheus{URL: &p.URL, Query: new(multiline(p.Query))}
+		r.Prometheus = &rawPrometheus{URL: new(redact(p.URL)), Query: new(multiline(p.Query))}
 		r.Period = new(duration(p.Period))
 	}
 	return r
@@ -117,10 +118,10 @@ func rawSourceOf(s *Source) *rawSource {
 func rawNeighborOf(n Neighbor) rawNeighbor {
 	r := rawNeighbor{
 		Name:          &n.Name,
-		Address:       &n.Address,
+		Address:       new(n.Address.WithZone("")),
 		Port:          new(count(n.Port)),
 		ASN:           new(asn(n.ASN)),
-		LocalAddress:  &n.LocalAddress,
+		LocalAddress:  new(n.LocalAddress.WithZone("")),
 		BindDevice:    given(n.BindDevice),
 		PasswordFile:  given(n.PasswordFile),
 		TTLSecurity:   &n.TTLSecurity,
@@ -217,7 +218,7 @@ func rawCheckOf(k healthcheck.Check) rawCheck {
 	}
 	if h := k.HTTP; h != nil {
 		r.HTTP = &rawHTTP{
-			URL: &h.URL, Method: &h.Method, Headers: literals(h.Headers),
+			URL: new(redact(h.URL)), Method: &h.Method, Headers: headersOf(h.Headers),
 			Status:             each(h.Status, func(n int) count { return count(n) }),
 			Body:               (*multiline)(given(h.Body)),
 			InsecureSkipVerify: given(h.InsecureSkipVerify),
@@ -228,6 +229,19 @@ func rawCheckOf(k healthcheck.Check) rawCheck {
 		r.TCP = &rawTCP{Address: &k.TCP.Address}
 	}
 	return r
+}
+
+// secretHeaders are printed like passwords.
+var secretHeaders = []string{"Authorization", "Cookie", "Proxy-Authorization"}
+
+func headersOf(m map[string]string) map[string]literal {
+	out := literals(m)
+	for name := range out {
+		if slices.Contains(secretHeaders, textproto.CanonicalMIMEHeaderKey(name)) {
+			out[name] = Mask
+		}
+	}
+	return out
 }
 
 // given is nil for a zero value, which is printed by leaving the key out.

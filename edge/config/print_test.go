@@ -63,6 +63,30 @@ func TestPrintingNeverShowsAPassword(t *testing.T) {
 	}
 }
 
+func TestPrintingMasksCredentialsOfChecks(t *testing.T) {
+	text := strings.Replace(read(t, "minimal.yaml"), `http: {url: "http://198.51.100.1:8080/health"}`,
+		`http: {url: "http://u:hunter2@198.51.100.1/", headers: {authorization: Bearer hunter3, X-Y: seen}}`, 1)
+	cfg, _, err := Parse("f", []byte(text), Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if h := cfg.Services[0].Checks[0].HTTP; h.URL != "http://u:hunter2@198.51.100.1/" || h.Headers["authorization"] != "Bearer hunter3" {
+		t.Fatalf("check: %+v", h)
+	}
+	out := printed(t, cfg)
+	if strings.Contains(out, "hunter") || !strings.Contains(out, "X-Y: seen") || !strings.Contains(out, "u:xxxxx@198") {
+		t.Errorf("printed:\n%s", out)
+	}
+	_, _, err = Parse("f", []byte(strings.Replace(text, "http://u:", "ftp://u:", 1)), Options{})
+	if err == nil || strings.Contains(err.Error(), "hunter") {
+		t.Errorf("message: %v", err)
+	}
+	_, _, err = Parse("f", []byte(strings.Replace(text, "hunter2@", "hunter2@%zz", 1)), Options{})
+	if err == nil || strings.Contains(err.Error(), "hunter") {
+		t.Errorf("message: %v", err)
+	}
+}
+
 func TestPrintedMinimalShowsEveryDefault(t *testing.T) {
 	cfg, _ := parseFile(t, "minimal.yaml")
 	text := printed(t, cfg)
@@ -165,7 +189,7 @@ func drawNeighbor(t *rapid.T, i int) Neighbor {
 			LocalAddress: netip.AddrFrom4([4]byte{10, 0, byte(i), 1}),
 			BindDevice:   rapid.SampledFrom([]string{"", "eth1", "1e3", "true"}).Draw(t, "device"),
 			Password:     rapid.SampledFrom([]string{"", Mask}).Draw(t, "password"),
-			TTLSecurity:  rapid.Bool().Draw(t, "ttl"), Multihop: rapid.Uint8Min(1).Draw(t, "multihop"),
+			TTLSecurity:  rapid.Bool().Draw(t, "ttl"), Multihop: rapid.Uint8Range(1, 254).Draw(t, "multihop"),
 			HoldTime: time.Duration(rapid.IntRange(3, 65535).Draw(t, "hold")) * time.Second,
 			IPv4:     true, IPv6: rapid.Bool().Draw(t, "ipv6"),
 			Listen: rapid.Bool().Draw(t, "listen"), AcceptDefault: rapid.Bool().Draw(t, "default"),
@@ -221,12 +245,12 @@ func drawService(t *rapid.T, neighbors []Neighbor) Service {
 			c.TCP = &healthcheck.TCP{Address: "[2001:db8::1]:53"}
 		} else {
 			c.HTTP = &healthcheck.HTTP{
-				URL: "https://x:8443/?q=1", Method: "HEAD", Body: rapid.SampledFrom([]string{"", "ok$", "[0-9]+", "true", "a\nb"}).Draw(t, "body"),
+				URL: "https://x:8443/?q=1", Method: "GET", Body: rapid.SampledFrom([]string{"", "ok$", "[0-9]+", "true", "a\nb"}).Draw(t, "body"),
 				InsecureSkipVerify: rapid.Bool().Draw(t, "insecure"), ServerName: rapid.SampledFrom([]string{"", "x"}).Draw(t, "server"),
 			}
 			if rapid.Bool().Draw(t, "headers") {
 				c.HTTP.Headers = map[string]string{"X-Probe": drawText(t, "header")}
-				c.HTTP.Status = []int{200, rapid.IntRange(100, 599).Draw(t, "status")}
+				c.HTTP.Status = []int{200, rapid.IntRange(200, 599).Draw(t, "status")}
 			}
 		}
 		s.Checks = append(s.Checks, c)

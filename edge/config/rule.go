@@ -105,8 +105,8 @@ func oneLine(s string) (any, error) {
 }
 
 func parseLiteral(s string) (any, error) {
-	if _, err := oneLine(s); err != nil {
-		return nil, err
+	if strings.ContainsFunc(s, unicode.IsControl) {
+		return nil, errors.New("the text holds a control character; write plain text")
 	}
 	return literal(s), nil
 }

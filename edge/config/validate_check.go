@@ -54,7 +54,33 @@ func (c *checker) check(path string, r *rawCheck) healthcheck.Check {
 		c.reject(path, "the check has no kind; write http: {url: ...} or tcp: {address: ...}")
 	}
 	c.times(path, r, &check)
+	c.trial(path, check)
 	return check
+}
+
+// trial lets package healthcheck refuse what only it knows, so that a check which
+// is accepted here can be started.
+func (c *checker) trial(path string, check healthcheck.Check) {
+	if c.dirty[path] {
+		return
+	}
+	_, err := healthcheck.New(check)
+	all := []error{err}
+	if joined, ok := err.(interface{ Unwrap() []error }); ok {
+		all = joined.Unwrap()
+	}
+	for _, err := range all {
+		if err == nil {
+			continue
+		}
+		text := oneLineOf(err)
+		if field, rest, ok := strings.Cut(text, ": "); ok && c.has(join(path, field)) {
+			c.errorAt(c.where(join(path, field)), join(path, field), rest)
+			c.mark(join(path, field))
+			continue
+		}
+		c.reject(path, "%s", text)
+	}
 }
 
 // times completes interval, timeout and fast interval, which depend on each
@@ -140,8 +166,8 @@ func (c *checker) status(path string, raw []count) []int {
 	var out []int
 	for i, code := range raw {
 		at := item(path, i)
-		if !c.bad[at] && (code < 100 || code > 599) {
-			c.reject(at, "%d is not an HTTP status; write 100 to 599", code)
+		if !c.bad[at] && (code < 200 || code > 599) {
+			c.reject(at, "%d is not a final HTTP status; write 200 to 599", code)
 		}
 		out = append(out, int(code))
 	}

@@ -153,9 +153,10 @@ func few(names []string) string {
 }
 
 func (c *checker) nextHops(path string, r *rawNeighbor, n *Neighbor) {
-	if n.LocalAddress.Is4() {
+	switch {
+	case n.LocalAddress.Is4():
 		n.NextHop4 = n.LocalAddress
-	} else {
+	case !linkLocal6(n.LocalAddress):
 		n.NextHop6 = n.LocalAddress
 	}
 	hops := value(r.NextHop, rawNextHop{})
@@ -177,14 +178,14 @@ func (c *checker) nextHops(path string, r *rawNeighbor, n *Neighbor) {
 func (c *checker) nextHop(path string, a netip.Addr, n *Neighbor) {
 	write := "write an address of this machine that the neighbour reaches"
 	switch {
-	case !a.IsValid() || c.bad[path] || a == n.LocalAddress && !c.has(path) && !a.IsLinkLocalUnicast():
+	case !a.IsValid() || c.bad[path] || a == n.LocalAddress && !c.has(path):
 	case a.IsUnspecified():
 		c.reject(path, "%s is no next hop; %s", a, write)
 	case a.IsMulticast():
 		c.reject(path, "%s is multicast; %s", a, write)
 	case a.IsLoopback() && !n.Address.IsLoopback():
 		c.reject(path, "%s is loopback and the neighbour is not; %s", a, write)
-	case a.IsLinkLocalUnicast():
+	case linkLocal6(a):
 		c.reject(path, "%s is link-local, and a next hop must be global (RFC 2545, section 3); %s", a, write)
 	case a == n.Address:
 		c.reject(path, "%s is the neighbour itself; %s", a, write)

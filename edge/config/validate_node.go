@@ -115,8 +115,23 @@ func (c *checker) hostPort(path, s, example string) {
 func (c *checker) url(path, s, example string) {
 	u, err := url.Parse(s)
 	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Hostname() == "" || u.Opaque != "" || !goodPort(u.Port()) {
-		c.reject(path, "%s is not an http or https URL; write for example %s", show(s), example)
+		c.reject(path, "%s is not an http or https URL; write for example %s", show(redact(s)), example)
 	}
+}
+
+// redact hides the password in a URL.
+func redact(s string) string {
+	u, err := url.Parse(s)
+	switch {
+	case err != nil && strings.Contains(s, "@"):
+		return "the text"
+	case err != nil:
+		return s
+	}
+	if _, secret := u.User.Password(); secret {
+		return u.Redacted()
+	}
+	return s
 }
 
 func goodPort(s string) bool {

@@ -24,6 +24,9 @@ func (c *checker) session(path string, r *rawNeighbor) announcer.Neighbor {
 		Listen:        value(r.Listen, false),
 		AcceptDefault: value(r.AcceptDefault, false),
 	}
+	if n.TTLSecurity && n.Multihop == 255 {
+		c.reject(join(path, "multihop"), "255 with ttl_security lets packets from everywhere in; write the number of hops to the neighbour")
+	}
 	c.addresses(path, r, &n)
 	c.families(join(path, "families"), r.Families, &n)
 	return n
@@ -50,9 +53,22 @@ func (c *checker) addresses(path string, r *rawNeighbor, n *announcer.Neighbor) 
 			n.LocalAddress, family(n.LocalAddress), family(n.Address), family(n.Address))
 	case n.Address == n.LocalAddress && !n.Address.IsLoopback():
 		c.reject(local, "%s is the neighbour's address too; write an address of this machine", n.LocalAddress)
-	case (n.Address.IsLinkLocalUnicast() || n.LocalAddress.IsLinkLocalUnicast()) && !c.has(join(path, "bind_device")):
+	case (linkLocal6(n.Address) || linkLocal6(n.LocalAddress)) && !c.has(join(path, "bind_device")):
 		c.reject(local, "link-local addresses mean nothing without an interface; write bind_device as well")
 	}
+	n.Address, n.LocalAddress = zoned(n.Address, n.BindDevice), zoned(n.LocalAddress, n.BindDevice)
+}
+
+// linkLocal6 tells fe80::/10. IPv4's 169.254.0.0/16 needs no interface, and
+// clouds run BGP sessions there.
+func linkLocal6(a netip.Addr) bool { return a.Is6() && a.IsLinkLocalUnicast() }
+
+// zoned adds the interface that a link-local address needs to be reached.
+func zoned(a netip.Addr, device string) netip.Addr {
+	if linkLocal6(a) {
+		return a.WithZone(device)
+	}
+	return a
 }
 
 func (c *checker) endpoint(path string, a netip.Addr, write string) {
