@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net/netip"
 	"strings"
+	"time"
 
 	"github.com/vishvananda/netlink/nl"
 	"golang.org/x/sys/unix"
@@ -146,6 +147,34 @@ func (s *socket) addAddress(iface string, index int, p netip.Prefix, proto bool)
 		data = append(data, nl.NewRtAttr(ifaProto, nl.Uint8Attr(protoCatchment)))
 	}
 	return addressError(iface, p, s.do(unix.RTM_NEWADDR, unix.NLM_F_CREATE|unix.NLM_F_EXCL, data...))
+}
+
+// deliveryTime bounds awaitDelivery.
+const deliveryTime = 250 * time.Millisecond
+
+// awaitDelivery waits until packets to a are for this machine; false: they are
+// not. The kernel adds the local route of an IPv6 address a moment after the
+// address, and until then refuses what comes.
+func (s *socket) awaitDelivery(a netip.Addr) bool {
+	for end := time.Now().Add(deliveryTime); ; time.Sleep(time.Millisecond) {
+		if s.delivers(a) {
+			return true
+		}
+		if time.Now().After(end) {
+			return false
+		}
+	}
+}
+
+// delivers asks the kernel for its route to a.
+func (s *socket) delivers(a netip.Addr) bool {
+	head := &nl.RtMsg{RtMsg: unix.RtMsg{Family: uint8(family(a)), Dst_len: uint8(a.BitLen())}}
+	data := []nl.NetlinkRequestData{head, nl.NewRtAttr(unix.RTA_DST, a.AsSlice())}
+	local := false
+	err := s.request(unix.RTM_GETROUTE, unix.NLM_F_ACK, data, func(m message) {
+		local = len(m.body) >= unix.SizeofRtMsg && m.body[7] == unix.RTN_LOCAL
+	})
+	return err == nil && local
 }
 
 // removeAddress is content if the address is not there.

@@ -218,6 +218,7 @@ func (v *VIPs) add(missing []Address, links map[string]link, list map[place]entr
 	if len(missing) == 0 {
 		return nil
 	}
+	var added []Address
 	recorded := v.record(missing, links, list)
 	for _, a := range missing {
 		err := recorded
@@ -234,8 +235,10 @@ func (v *VIPs) add(missing []Address, links map[string]link, list map[place]entr
 		delete(v.foreign, a)
 		e := entry{index: links[a.Interface].index, addr: a.Prefix.Addr(), bits: a.Prefix.Bits(), unpreferred: true}
 		list[place{e.index, e.addr}] = e
+		added = append(added, a)
 		v.log.Info("VIP added", "interface", a.Interface, "address", a.Prefix)
 	}
+	v.awaitDelivery(added, links)
 	return failures
 }
 
@@ -258,6 +261,17 @@ func (v *VIPs) record(missing []Address, links map[string]link, list map[place]e
 		return fmt.Errorf("not added, since it could not be written down as ours: %w", err)
 	}
 	return nil
+}
+
+// awaitDelivery returns when the kernel takes packets to the added addresses, so
+// that a Set that has returned may be followed by an announcement at once. An
+// interface of a VRF has its routes elsewhere: then it gives up.
+func (v *VIPs) awaitDelivery(added []Address, links map[string]link) {
+	for _, a := range added {
+		if links[a.Interface].up && a.Prefix.Addr().Is6() && !v.socket.awaitDelivery(a.Prefix.Addr()) {
+			v.log.Warn("VIP stands but the main routing tables do not deliver to it", "interface", a.Interface, "address", a.Prefix)
+		}
+	}
 }
 
 // removeOthers takes off list, too, what it removed.

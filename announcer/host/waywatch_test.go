@@ -82,7 +82,7 @@ func TestReplacedDefaultIsNotReported(t *testing.T) {
 	old := rt{dst: "0.0.0.0/0", via: way4}
 	other := rt{dst: "0.0.0.0/0", via: "192.0.2.9"}
 	n.addRoute(t, old)
-	c := reports(t, n, WayBackOptions{Debounce: 500 * time.Millisecond})
+	c := reports(t, n, WayBackOptions{Debounce: 2 * time.Second})
 	expect(t, c, "at once", WayBack{IPv4: true})
 
 	must(t, n.h.RouteReplace(n.route(t, other)))
@@ -90,6 +90,8 @@ func TestReplacedDefaultIsNotReported(t *testing.T) {
 	expect(t, c, "replaced in one step", WayBack{IPv4: true, IPv6: true})
 
 	n.delRoute(t, other)
+	n.veth(t, "eth1") // takes a while
+	n.veth(t, "eth2")
 	n.addRoute(t, old)
 	n.delRoute(t, rt{dst: "::/0", via: way6})
 	expect(t, c, "deleted and added again", WayBack{IPv4: true})
