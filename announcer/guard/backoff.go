@@ -7,19 +7,20 @@ type backoff struct {
 	timers   *Timers
 	holds    []time.Duration // the ladder of hold times to propose
 	rung     int             // of holds
-	failures int             // since the last session
+	failures int             // since the last session that lasted
 	prefixes int             // Cease/Maximum Number of Prefixes, since a long session
 }
 
 // proposal is the hold time for the next OPEN.
 func (b *backoff) proposal() time.Duration { return b.holds[b.rung] }
 
-// up says that a session came up.
-func (b *backoff) up() { b.failures = 0 }
-
-// down says that a session ended after a time. One that outlived the longest
-// wait shows that the neighbour's prefix limit is no longer the matter.
+// down says that a session ended after a time. A neighbour that ends every
+// session at once must not be tried each second: each session makes the routes
+// flap. One that outlived the longest wait shows that its cause is gone.
 func (b *backoff) down(lasted time.Duration) {
+	if lasted > b.timers.RetryMax {
+		b.failures = 0
+	}
 	if lasted > b.timers.PrefixLimitMax {
 		b.prefixes = 0
 	}

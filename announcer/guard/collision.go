@@ -129,7 +129,6 @@ func (l *loop) establish(s *session) {
 			l.drop(rival, collided("a session is established already"))
 		}
 	}
-	l.backoff.up()
 	l.upSince, l.warned = time.Now(), ""
 	l.g.count.sessions.Add(1)
 	l.settle(fmt.Sprintf("session is up: hold time %s, families %v", s.agreed.hold, s.agreed.families.list()))

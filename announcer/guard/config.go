@@ -68,8 +68,9 @@ type Config struct {
 // Timers are the waits of a guard. A zero field takes its default.
 type Timers struct {
 	// RetryMin is the wait after the first failed try (1 s). It doubles from
-	// failure to failure up to RetryMax (15 s). All waits are jittered: 75 to
-	// 100 % of their value.
+	// failure to failure up to RetryMax (15 s), and starts anew after a session
+	// that lasted longer than RetryMax. All waits are jittered: 75 to 100 % of
+	// their value.
 	RetryMin, RetryMax time.Duration
 	// PrefixLimitMin is the wait after the neighbour's Cease/Maximum Number of
 	// Prefixes (1 min), doubling up to PrefixLimitMax (10 min).
@@ -87,8 +88,9 @@ type Timers struct {
 	// a collision while the other one is ready (3 s).
 	Collision time.Duration
 	// Leg bounds the wait until the leg answers with its OPEN (7 s: a GoBGP
-	// whose last session failed early refuses connections for 5 s), LegRetry
-	// is the wait between two tries (20 ms). LegWrite bounds a write to it (5 s).
+	// that has lost its session refuses connections for 5 s), LegRetry is the
+	// wait between two tries (20 ms, doubling to five times that). LegWrite
+	// bounds a write to it (5 s).
 	Leg, LegRetry, LegWrite time.Duration
 	// Linger bounds the wait for the router to close after our NOTIFICATION
 	// (1 s).

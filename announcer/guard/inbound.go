@@ -39,6 +39,7 @@ type inbound struct {
 	agreed    agreement
 	passed    time.Time // the last KEEPALIVE to the leg
 	refreshed [IPv6 + 1]time.Time
+	late      familySet // families whose refresh came too soon
 
 	mu       sync.Mutex // held while received runs
 	stopped  bool
@@ -181,6 +182,11 @@ func (in *inbound) keepalive() *fault {
 // pass writes a KEEPALIVE to the leg unless the last one was just now.
 func (in *inbound) pass(every time.Duration) *fault {
 	now := in.now()
+	if in.late != 0 {
+		if f := in.catchUp(now); f != nil {
+			return f
+		}
+	}
 	if now.Sub(in.passed) < every {
 		return nil
 	}
@@ -215,8 +221,9 @@ func (in *inbound) update(n int) *fault {
 }
 
 // refresh composes a ROUTE-REFRESH for the leg if the router's is of the form
-// of RFC 2918 for a family of the session, and not too soon after the last
-// one. Everything else (ORF, BoRR, EoRR) needs no answer and is dropped.
+// of RFC 2918 for a family of the session. One that comes too soon after the
+// last waits for a later message of the router: it may want what changed since.
+// Everything else (ORF, BoRR, EoRR) needs no answer and is dropped.
 func (in *inbound) refresh(n int) *fault {
 	head, err := in.r.Peek(refreshLen - headerLen)
 	if err != nil {
@@ -227,15 +234,37 @@ func (in *inbound) refresh(n int) *fault {
 	if _, err := in.r.Discard(n); err != nil {
 		return readFault(err)
 	}
-	now := in.now()
-	if !known || !plain || !in.agreed.families.has(f) || !in.agreed.refresh || now.Sub(in.refreshed[f]) < refreshEvery {
+	if !known || !plain || !in.agreed.families.has(f) || !in.agreed.refresh {
 		in.count.refreshDropped.Add(1)
 		return nil
 	}
+	now := in.now()
+	if now.Sub(in.refreshed[f]) < refreshEvery {
+		in.late.add(f)
+		in.count.refreshDropped.Add(1)
+		return nil
+	}
+	return in.passRefresh(f, now)
+}
+
+func (in *inbound) passRefresh(f Family, now time.Time) *fault {
 	in.refreshed[f] = now
+	in.late &^= 1 << f
 	in.count.refreshPassed.Add(1)
 	if err := in.leg.write(refreshes[f]); err != nil {
 		return legFault(err)
+	}
+	return nil
+}
+
+// catchUp passes on the refreshes that came too soon.
+func (in *inbound) catchUp(now time.Time) *fault {
+	for f := IPv4; f <= IPv6; f++ {
+		if in.late.has(f) && now.Sub(in.refreshed[f]) >= refreshEvery {
+			if fault := in.passRefresh(f, now); fault != nil {
+				return fault
+			}
+		}
 	}
 	return nil
 }

@@ -159,6 +159,27 @@ func TestRefreshIsRateLimitedForEachFamily(t *testing.T) {
 	}
 }
 
+func TestRefreshThatCameTooSoonIsCaughtUpWith(t *testing.T) {
+	r := newRig(bytes.NewReader(append(started(routerOpen()), bytes.Repeat(refreshes[IPv4], 3)...)), nil)
+	r.in.run()
+	feed := func(b []byte) int {
+		r.in.r.Reset(bytes.NewReader(b))
+		r.in.run()
+		return r.kinds(t, typeRefresh)
+	}
+	if n := feed(keepalive); n != 1 {
+		t.Errorf("leg got %d at once, want 1", n)
+	}
+	r.time = r.time.Add(refreshEvery)
+	if n := feed(keepalive); n != 2 {
+		t.Errorf("leg got %d after a second, want 2", n)
+	}
+	r.time = r.time.Add(time.Hour)
+	if n := feed(keepalive); n != 2 {
+		t.Errorf("leg got %d after an hour, want 2", n)
+	}
+}
+
 func TestRefreshOfOtherFormsIsDropped(t *testing.T) {
 	for name, m := range map[string]string{
 		"BoRR":          ffs + "0017 05 0001 01 01",

@@ -32,7 +32,7 @@ func (l *leg) write(msg []byte) error {
 func (c *Config) connectLeg(ctx context.Context, a agreement) (*leg, error) {
 	ctx, cancel := context.WithTimeout(ctx, min(c.Timers.Leg, a.hold*2/3))
 	defer cancel()
-	for {
+	for wait := c.Timers.LegRetry; ; wait = min(2*wait, 5*c.Timers.LegRetry) {
 		l, o, err := c.tryLeg(ctx)
 		if err == nil {
 			if err = c.checkLeg(o, a); err != nil {
@@ -44,7 +44,7 @@ func (c *Config) connectLeg(ctx context.Context, a agreement) (*leg, error) {
 		select {
 		case <-ctx.Done():
 			return nil, fmt.Errorf("no BGP server at %s: %w", c.Leg, err)
-		case <-time.After(c.Timers.LegRetry):
+		case <-time.After(wait):
 		}
 	}
 }

@@ -129,6 +129,7 @@ func (l *loop) note(n note) {
 		l.opened(s)
 	case sawKeepalive:
 		s.seen = true
+		close(s.heard)
 		l.establish(s)
 	case sentKeepalive:
 		s.answered = true

@@ -47,9 +47,13 @@ func TestBackoffForgets(t *testing.T) {
 		b.next(nil)
 		b.next(&notification{code: codeCease, subcode: ceaseMaxPrefix})
 	}
-	b.up()
+	b.down(14 * time.Second)
+	if got, _ := b.next(nil); got != 15*time.Second {
+		t.Errorf("after a session of 14 s the wait is %s, want 15s", got)
+	}
+	b.down(16 * time.Second)
 	if got, _ := b.next(nil); got != time.Second {
-		t.Errorf("after a session the wait is %s, want 1s", got)
+		t.Errorf("after a session of 16 s the wait is %s, want 1s", got)
 	}
 	limit := &notification{code: codeCease, subcode: ceaseMaxPrefix}
 	b.down(time.Minute)

@@ -40,6 +40,7 @@ type session struct {
 	notes  chan<- note
 	gone   chan struct{}   // closed when the loop has dropped the session
 	alive  chan struct{}   // closed when the session is Established
+	heard  chan struct{}   // closed when the router's KEEPALIVE came
 	ctx    context.Context // of the guard: done means close at once
 	joins  context.Context // done when the session has no more use for a leg
 	unjoin context.CancelFunc
@@ -78,7 +79,7 @@ const (
 func newSession(ctx context.Context, c *Config, tcp *net.TCPConn, dialled bool, count *counters, notes chan<- note) *session {
 	s := &session{
 		dialled: dialled, tcp: tcp, config: c, notes: notes,
-		gone: make(chan struct{}), alive: make(chan struct{}),
+		gone: make(chan struct{}), alive: make(chan struct{}), heard: make(chan struct{}),
 	}
 	s.ctx = ctx
 	s.joins, s.unjoin = context.WithCancel(ctx)
@@ -144,7 +145,18 @@ func (s *session) join(a agreement) {
 	s.report(note{kind: failed, fault: s.carry(a)})
 }
 
+// hesitate is how long the leg is left alone until the router's KEEPALIVE says
+// that it accepts our OPEN. A refusal costs the leg nothing then, whereas a
+// GoBGP that loses a session refuses the next for 5 s. A router that waits for
+// our KEEPALIVE first gets it after this time.
+const hesitate = time.Second
+
 func (s *session) carry(a agreement) *fault {
+	select {
+	case <-s.heard:
+	case <-time.After(hesitate):
+	case <-s.joins.Done():
+	}
 	l, err := s.config.connectLeg(s.joins, a)
 	if err != nil {
 		return legFault(err)

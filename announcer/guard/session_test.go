@@ -210,6 +210,34 @@ func TestLegLossCeasesTheSession(t *testing.T) {
 	}
 }
 
+func TestLegIsLeftAloneUntilTheRouterAcceptsOurOpen(t *testing.T) {
+	e := newEnv(t, nil)
+	r := e.accept()
+	r.expect(typeOpen)
+	r.send(append(routerOpen().append(nil), notification{code: codeOpen, subcode: openRole}.append(nil)...))
+	if ev := e.await(Idle); ev.Reason != "neighbour sent OPEN Message Error/Role Mismatch" {
+		t.Errorf("event %+v", ev)
+	}
+	if n := len(e.leg.sessions); n != 0 {
+		t.Errorf("the leg was used %d times", n)
+	}
+}
+
+func TestRouterThatWaitsForOurKeepalive(t *testing.T) {
+	e := newEnv(t, nil)
+	r := e.accept()
+	r.expect(typeOpen)
+	r.send(routerOpen().append(nil))
+	if kind, _, _ := r.read(); kind != typeKeepalive {
+		t.Fatalf("message of type %d, want a KEEPALIVE", kind)
+	}
+	if st := e.guard.Status().State; st != OpenConfirm {
+		t.Errorf("state %s, want openconfirm", st)
+	}
+	r.send(keepalive)
+	e.await(Established)
+}
+
 func TestLegThatIsNotReadyIsTriedAgain(t *testing.T) {
 	// GoBGP in Idle takes connections and closes them.
 	busy := listen(t, "127.0.0.1:0")

@@ -121,7 +121,7 @@ type Status struct {
 	BytesDropped   uint64 // their bytes, headers included
 	UpdatesSent    uint64
 	RefreshPassed  uint64 // ROUTE-REFRESHes passed on to the leg
-	RefreshDropped uint64
+	RefreshDropped uint64 // those of other forms, and repeats within a second
 	Sessions       uint64 // how often Established was entered
 }
 
