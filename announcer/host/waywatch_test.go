@@ -284,3 +284,57 @@ func TestLostNotificationsLeadToAnotherReading(t *testing.T) {
 	must(t, s.Close())
 	drain(dirty)
 }
+
+func TestSameStateIsReportedOnce(t *testing.T) {
+	n := router(t)
+	s, err := openSocket(n.ns)
+	must(t, err)
+	defer s.Close()
+	log, _ := newLog()
+	w := &wayWatch{socket: s, fullView: 1000, debounce: time.Millisecond, log: log}
+	ctx, cancel := context.WithCancel(t.Context())
+	dirty := make(chan struct{})
+	reported := 0
+	ended := make(chan error)
+	go func() { ended <- w.run(ctx, dirty, func(WayBack) { reported++ }) }()
+	for range 3 {
+		dirty <- struct{}{} // taken after the reading before has ended
+	}
+	cancel()
+	must(t, <-ended)
+	if reported != 1 {
+		t.Errorf("%d reports of one state", reported)
+	}
+}
+
+// The table is read again only when the number of narrow routes can have passed
+// the limit, so that a full view in motion costs little.
+func TestNarrowRoutesMatterByTheirNumber(t *testing.T) {
+	notice := func(kind uint16, bits byte, table byte) message {
+		return message{kind: kind, body: []byte{unix.AF_INET, bits, 0, 0, table, 0, 0, unix.RTN_UNICAST, 0, 0, 0, 0, 8, 0, 1, 0, 0, 0, 0, 0}}
+	}
+	if !littleEndian() {
+		t.Skip("the messages are little-endian")
+	}
+	n := router(t)
+	s, err := openSocket(n.ns)
+	must(t, err)
+	defer s.Close()
+	w := &wayWatch{socket: s, fullView: 10}
+	_, _, err = w.read() // one route: 192.0.2.0/24
+	must(t, err)
+	for i := range 9 {
+		if w.matters(notice(unix.RTM_NEWROUTE, 24, inMain)) {
+			t.Fatalf("route %d matters, though 10 do not pass the limit", i+2)
+		}
+	}
+	if w.matters(notice(unix.RTM_NEWROUTE, 24, unix.RT_TABLE_LOCAL)) {
+		t.Error("a route of another table matters")
+	}
+	if !w.matters(notice(unix.RTM_NEWROUTE, 24, inMain)) {
+		t.Error("the eleventh route does not matter")
+	}
+	if !w.matters(notice(unix.RTM_DELROUTE, 0, inMain)) || !w.matters(message{kind: unix.RTM_NEWLINK}) {
+		t.Error("a default or a link does not matter")
+	}
+}
