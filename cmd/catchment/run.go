@@ -24,6 +24,7 @@ func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.
 func commands(env *cli.Env) []*cobra.Command {
 	return []*cobra.Command{
 		edgecmd.New(env),
+		demoCommand(env),
 		versionCommand(env),
 	}
 }

@@ -124,7 +124,8 @@ func forbidsOurs(f File, target string) string {
 		}
 		own := l.part
 		if own == "cmd" {
-			own = f.dir()
+			command, _, _ := strings.Cut(strings.TrimPrefix(f.dir(), "cmd/"), "/")
+			own = "cmd/" + command
 		}
 		if within(target, own) || withinAny(target, l.may) || f.isTest() && withinAny(target, testHelpers) {
 			return ""

@@ -1,0 +1,35 @@
+package main
+
+import (
+	"log/slog"
+
+	"github.com/spf13/cobra"
+
+	"github.com/catchment-bgp/catchment/cmd/catchment/internal/cli"
+	"github.com/catchment-bgp/catchment/lab/demo"
+)
+
+// demoCommand plays the demo.
+func demoCommand(env *cli.Env) *cobra.Command {
+	var keep, logs bool
+	c := &cobra.Command{
+		Use:   "demo",
+		Short: "Show an edge node at work between two upstreams, on this machine alone",
+		Long: `demo runs two upstream routers, a small HTTP service and a real edge node in one
+process, on loopback addresses and high ports. It needs neither root nor a router
+installed, and touches no address and no route of the machine. After each step it
+prints what each upstream's own table holds, and how long that took.`,
+		Example: "  catchment demo\n  catchment demo --keep",
+		Args:    cli.NoArgs,
+		RunE: func(c *cobra.Command, _ []string) error {
+			o := demo.Options{Out: env.Stdout, Keep: keep}
+			if logs {
+				o.Log = slog.New(slog.NewTextHandler(env.Stderr, nil))
+			}
+			return demo.Run(c.Context(), o)
+		},
+	}
+	c.Flags().BoolVar(&keep, "keep", false, "leave everything running, with the commands to try printed, until Ctrl-C")
+	c.Flags().BoolVar(&logs, "logs", false, "print the node's log lines to stderr")
+	return c
+}
