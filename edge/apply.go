@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -36,7 +37,10 @@ type pending struct {
 	staged string
 }
 
-// reloads counts for the metrics.
+// byConfig is the trigger of decisions that a configuration brought about.
+const byConfig = "configuration"
+
+// reloads is what became of the last reload, for the metrics.
 type reloads struct {
 	ok   bool
 	last time.Time
@@ -47,7 +51,7 @@ type reloads struct {
 func (e *Edge) Plan(ctx context.Context, c *config.Config) ([]Plan, error) {
 	var plans []Plan
 	var bad error
-	err := e.do(ctx, func(now time.Time) {
+	err := e.read(ctx, func(now time.Time) {
 		if bad = e.fixed(c); bad == nil {
 			plans = e.plan(now, c)
 		}
@@ -71,7 +75,7 @@ func (e *Edge) plan(now time.Time, c *config.Config) []Plan {
 			in.Health[svc.Name] = policy.Health{Hard: policy.Up, Soft: policy.Up}
 		}
 	}
-	_, d := policy.Next(e.policyConfig(c), e.state, in)
+	_, d := policy.Next(policyConfig(c), e.state, in)
 	was, will := Routes(e.cfg, e.decision), Routes(c, d)
 	old, next := map[string]config.Neighbor{}, map[string]config.Neighbor{}
 	var names []string
@@ -148,7 +152,7 @@ func (e *Edge) fixed(c *config.Config) error {
 func (e *Edge) Reload(ctx context.Context, c *config.Config, warnings []config.Problem) ([]Plan, error) {
 	var plans []Plan
 	var bad error
-	err := e.do(ctx, func(now time.Time) {
+	err := e.change(ctx, byConfig, func(now time.Time) {
 		plans, bad = e.take(now, c, warnings)
 		if bad == nil {
 			e.drop()
@@ -167,7 +171,7 @@ func (e *Edge) ReloadFile(ctx context.Context) ([]Plan, error) {
 		}
 	}
 	e.log.Error("the configuration file was not taken up; the node runs on as before", "error", err)
-	return nil, errors.Join(err, e.do(ctx, func(now time.Time) { e.reloads = reloads{false, now} }))
+	return nil, errors.Join(err, e.change(ctx, byConfig, func(now time.Time) { e.reloads = reloads{false, now} }))
 }
 
 // take makes a configuration the running one.
@@ -183,19 +187,14 @@ func (e *Edge) take(now time.Time, c *config.Config, warnings []config.Problem) 
 	if err := e.opt.Announcer.SetNeighbors(e.local(c), sessions(c)); err != nil {
 		return nil, err
 	}
-	known := map[string]bool{}
-	for _, svc := range e.cfg.Services {
-		known[svc.Name] = true
-	}
 	for _, p := range plans {
 		if p.Session != "kept" {
-			delete(e.given, p.Neighbor)
-			delete(e.learnt, p.Neighbor)
+			delete(e.told, p.Neighbor)
+			e.learnt.forget(p.Neighbor)
 		}
 	}
-	e.installDefaults()
+	e.checks.set(e.work, c, e.cfg)
 	e.cfg, e.warnings = c, warnings
-	e.checks.set(e.work, c, known)
 	e.reloads = reloads{true, now}
 	e.log.Info("configuration taken up", "services", len(c.Services), "neighbors", len(c.Neighbors))
 	e.logWarnings()
@@ -212,7 +211,7 @@ func (e *Edge) Apply(ctx context.Context, c *config.Config, warnings []config.Pr
 	if confirmWithin < 0 {
 		return nil, revertsAt, usagef("--confirm-within %s: write a time to come, such as 2m", confirmWithin)
 	}
-	err := e.do(ctx, func(now time.Time) {
+	err := e.change(ctx, byConfig, func(now time.Time) {
 		if e.pending != nil {
 			bad = refusedf("another configuration waits for its confirmation until %s: confirm it or roll it back first", e.pending.deadline.Format(time.TimeOnly))
 			return
@@ -270,7 +269,10 @@ func (e *Edge) previousFile() string { return filepath.Join(e.cfg.StateDir, "pre
 
 func (e *Edge) keepPrevious() error {
 	old, err := os.ReadFile(e.opt.File)
-	if err != nil {
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return nil // there is none to keep
+	case err != nil:
 		return fmt.Errorf("edge: keep the previous configuration: %w", err)
 	}
 	return writeFile(e.previousFile(), old, 0o600)
@@ -279,7 +281,7 @@ func (e *Edge) keepPrevious() error {
 // Confirm keeps the configuration that waits for it.
 func (e *Edge) Confirm(ctx context.Context) error {
 	var bad error
-	err := e.do(ctx, func(time.Time) {
+	err := e.change(ctx, byConfig, func(time.Time) {
 		if e.pending == nil {
 			bad = usagef("nothing waits for a confirmation")
 			return
@@ -294,7 +296,7 @@ func (e *Edge) Confirm(ctx context.Context) error {
 func (e *Edge) Rollback(ctx context.Context) ([]Plan, error) {
 	var plans []Plan
 	var bad error
-	err := e.do(ctx, func(now time.Time) {
+	err := e.change(ctx, byConfig, func(now time.Time) {
 		if e.pending != nil {
 			plans, bad = e.revert(now)
 			return

@@ -3,12 +3,8 @@ package edge
 import (
 	"context"
 	"errors"
-	"fmt"
 	"log/slog"
 	"net/netip"
-	"path/filepath"
-	"slices"
-	"sync"
 	"time"
 
 	"github.com/catchment-bgp/catchment/announcer"
@@ -20,24 +16,36 @@ import (
 
 // Announcer is what the loop needs of an announcer.Announcer.
 type Announcer interface {
+	// SetNeighbors makes the sessions be exactly these; on an error nothing changed.
 	SetNeighbors(local announcer.Local, ns []announcer.Neighbor) error
+	// Set says everything that a neighbour shall know; on an error nothing changed.
 	Set(neighbor string, routes []announcer.Route) error
+	// Status is the state of every neighbour by name.
 	Status() map[string]announcer.Status
+	// Changed receives a value after Status has changed.
 	Changed() <-chan struct{}
+	// Settle waits until what was Set is on the wire, where a session is up.
 	Settle(ctx context.Context) error
+	// Close ends all sessions with the text; the context bounds it.
 	Close(ctx context.Context, text string)
 }
 
 // VIPs is what the loop needs of a host.VIPs.
 type VIPs interface {
+	// Set makes these, by interface, all VIPs of ours; a *host.SetError names
+	// those that do not stand.
 	Set(want map[string][]netip.Prefix) error
+	// Watch receives a value when Set may have something to do.
 	Watch(ctx context.Context) (<-chan struct{}, error)
+	// Close frees what Set needs; the VIPs stay.
 	Close() error
 }
 
 // Defaults is what the loop needs of a host.Defaults.
 type Defaults interface {
+	// Set makes these, by neighbour, all default routes of ours.
 	Set(want map[string]host.Default) error
+	// Close frees what Set needs; the routes stay.
 	Close() error
 }
 
@@ -65,10 +73,11 @@ type Edge struct {
 	log     *slog.Logger
 	started time.Time
 
-	requests chan func(now time.Time)
+	requests chan request
 	wayBacks chan host.WayBack
 	defaults chan defaultNews
-	gone     chan struct{} // closed when the loop has ended
+	leaving  chan struct{} // closed when the loop has ended
+	gone     chan struct{} // closed when the node has left
 
 	news broadcast // tells watchers that the status may have changed
 
@@ -82,19 +91,13 @@ type Edge struct {
 	decision  policy.Decision
 	overrides []policy.Override
 	wayBack   *host.WayBack
-	learnt    map[string]host.Default
-	given     map[string][]announcer.Route // by neighbour, as last told to the announcer
-	retry     time.Time                    // when to try again what failed; zero: nothing did
+	learnt    defaultKeeper
+	told      map[string]told // by neighbour
 	vips      vipKeeper
 	history   history
 	changes   map[ServiceReason]int
 	pending   *pending
 	reloads   reloads
-}
-
-type defaultNews struct {
-	neighbor string
-	change   host.DefaultChange
 }
 
 const (
@@ -107,16 +110,17 @@ const (
 )
 
 // New makes an edge node of a valid configuration. It opens the state directory
-// and what reaches into the kernel, but starts nothing.
+// and what reaches into the kernel, but announces nothing; Run must follow, which
+// frees it all.
 func New(c *config.Config, warnings []config.Problem, o Options) (*Edge, error) {
 	if o.Log == nil {
 		o.Log = slog.Default()
 	}
 	e := &Edge{
 		opt: o, log: o.Log, started: time.Now(), cfg: c, warnings: warnings,
-		requests: make(chan func(time.Time)), wayBacks: make(chan host.WayBack, 1),
-		defaults: make(chan defaultNews, 64), gone: make(chan struct{}),
-		checks: newChecks(), learnt: map[string]host.Default{}, given: map[string][]announcer.Route{},
+		requests: make(chan request), wayBacks: make(chan host.WayBack, 1),
+		defaults: make(chan defaultNews, 64), leaving: make(chan struct{}), gone: make(chan struct{}),
+		checks: newChecks(), learnt: newDefaultKeeper(), told: map[string]told{},
 		changes: map[ServiceReason]int{}, news: newBroadcast(),
 	}
 	if o.Checks != nil {
@@ -130,8 +134,7 @@ func New(c *config.Config, warnings []config.Problem, o Options) (*Edge, error) 
 	}
 	e.state, e.overrides = s.Policy, s.Overrides
 	if err := e.fillIn(); err != nil {
-		e.store.close(context.Background())
-		return nil, err
+		return nil, errors.Join(err, e.free(context.Background()))
 	}
 	e.vips = newVIPKeeper(e.opt.VIPs)
 	return e, nil
@@ -160,277 +163,14 @@ func (e *Edge) fillIn() error {
 	return nil
 }
 
-// Run announces until the context is done, and then leaves: all routes are
-// withdrawn, the hold passes, the VIPs go, the sessions end. It returns an error
-// only if the node could not start. Run may be called once.
-func (e *Edge) Run(ctx context.Context) error {
-	defer close(e.gone)
-	work, stop := context.WithCancel(context.WithoutCancel(ctx))
-	defer stop()
-	var side sync.WaitGroup
-	defer side.Wait()
-	defer stop()
-	e.work = work
-
-	if err := e.opt.Announcer.SetNeighbors(e.local(e.cfg), sessions(e.cfg)); err != nil {
-		e.store.close(ctx)
-		return err
-	}
-	vipNews, err := e.opt.VIPs.Watch(work)
-	if err != nil {
-		e.log.Warn("changes of addresses on this machine go unseen", "error", err)
-	}
-	side.Go(func() { e.watchWayBack(work) })
-	e.checks.set(work, e.cfg, nil)
-	e.logWarnings()
-	e.log.Info("started", "node", e.cfg.Node, "asn", e.cfg.ASN, "version", e.opt.Version)
-	e.loop(ctx, vipNews)
-	e.leave()
-	e.checks.stop()
-	return nil
-}
-
-// loop is the one goroutine that owns the state.
-func (e *Edge) loop(ctx context.Context, vipNews <-chan struct{}) {
-	timer := time.NewTimer(0)
-	defer timer.Stop()
-	trigger := "start"
-	for {
-		now := time.Now()
-		e.step(now, trigger)
-		timer.Reset(e.sleep(now))
-		trigger = ""
-		select {
-		case <-ctx.Done():
-			return
-		case <-timer.C:
-			trigger = "timer"
-			e.expire(time.Now())
-		case r := <-e.checks.results:
-			if e.checks.take(r) {
-				trigger = fmt.Sprintf("check %s of %s", r.key.check, r.key.service)
-			}
-		case wb := <-e.wayBacks:
-			e.wayBack = &wb
-			trigger = "routes of this machine"
-		case d := <-e.defaults:
-			e.learn(d)
-		case <-e.opt.Announcer.Changed():
-			trigger = "sessions"
-		case _, ok := <-vipNews:
-			if !ok {
-				vipNews = nil
-			}
-			e.vips.dirty = true
-			trigger = "addresses of this machine"
-		case ask := <-e.requests:
-			ask(time.Now())
-			trigger = "operator"
-		}
-	}
-}
-
-// do runs a function in the loop and waits for it.
-func (e *Edge) do(ctx context.Context, f func(now time.Time)) error {
-	done := make(chan struct{})
-	ask := func(now time.Time) { defer close(done); f(now) }
-	select {
-	case e.requests <- ask:
-		<-done
-		return nil
-	case <-e.gone:
-		return errLeaving
-	case <-ctx.Done():
-		return ctx.Err()
-	}
-}
-
-var errLeaving = errors.New("edge: the node is leaving")
-
-// sleep is how long the loop may wait without an event.
-func (e *Edge) sleep(now time.Time) time.Duration {
-	next := earliest(e.decision.Wake, e.retry, e.vips.wake())
-	if e.pending != nil {
-		next = earliest(next, e.pending.deadline)
-	}
-	if next.IsZero() {
-		return time.Hour
-	}
-	return max(0, next.Sub(now))
-}
-
-func earliest(ts ...time.Time) time.Time {
-	var out time.Time
-	for _, t := range ts {
-		if !t.IsZero() && (out.IsZero() || t.Before(out)) {
-			out = t
-		}
-	}
-	return out
-}
-
-// step decides and brings about what was decided. An empty trigger says that
-// nothing that a decision depends on has changed.
-func (e *Edge) step(now time.Time, trigger string) {
-	e.retry = time.Time{}
-	e.keepVIPs(now)
-	in := e.input(now, e.cfg)
-	state, d := policy.Next(e.policyConfig(e.cfg), e.state, in)
-	e.record(now, trigger, in, d)
-	e.state, e.decision = state, d
-	for neighbor, routes := range Routes(e.cfg, d) {
-		e.announce(now, neighbor, routes)
-	}
-	e.releaseVIPs(now)
-	e.store.save(e.stored())
-	e.news.tell()
-}
-
-// announce tells the announcer what a neighbour shall know, if that is new.
-func (e *Edge) announce(now time.Time, neighbor string, routes []announcer.Route) {
-	if was, ok := e.given[neighbor]; ok && slices.EqualFunc(was, routes, announcer.Route.Equal) {
-		return
-	}
-	if err := e.opt.Announcer.Set(neighbor, routes); err != nil {
-		if _, failing := e.given[neighbor]; failing || e.retry.IsZero() {
-			e.log.Error("the neighbour could not be told; it is tried again", "neighbor", neighbor, "error", err)
-		}
-		delete(e.given, neighbor)
-		e.retry = now.Add(retryAfter)
-		return
-	}
-	e.given[neighbor] = routes
-}
-
-// input collects what is the case.
-func (e *Edge) input(now time.Time, c *config.Config) policy.Input {
-	in := policy.Input{Now: now, Overrides: e.overrides, Health: map[string]policy.Health{}}
-	for _, svc := range c.Services {
-		h := e.checks.health(svc)
-		if fault := e.vips.fault(svc.Name); fault != "" {
-			h.Hard, h.HardDetail = policy.Down, fault
-		}
-		in.Health[svc.Name] = h
-	}
-	in.WayBack4, in.WayBack6 = e.wayBackVerdicts(c)
-	return in
-}
-
-func (e *Edge) wayBackVerdicts(c *config.Config) (v4, v6 policy.Verdict) {
-	verdict := func(there bool) policy.Verdict {
-		if there {
-			return policy.Up
-		}
-		return policy.Down
-	}
-	switch {
-	case !c.WayBack.Required:
-		return policy.Up, policy.Up
-	case e.wayBack == nil:
-		return policy.Unknown, policy.Unknown
-	}
-	return verdict(e.wayBack.IPv4), verdict(e.wayBack.IPv6)
-}
-
-// policyConfig is what the policy needs of a configuration.
-func (e *Edge) policyConfig(c *config.Config) policy.Config {
-	pc := policy.Config{ReturnAfter: c.ReturnAfter, Grace: c.WayBack.Grace}
-	for _, svc := range c.Services {
-		ps := policy.Service{Name: svc.Name, Neighbors: svc.Neighbors, Drain: svc.Drain}
-		for _, p := range svc.Prefixes {
-			ps.IPv4 = ps.IPv4 || p.Addr().Is4()
-			ps.IPv6 = ps.IPv6 || p.Addr().Is6()
-		}
-		pc.Services = append(pc.Services, ps)
-	}
-	return pc
-}
-
-func (e *Edge) stored() stored {
-	return stored{Overrides: append([]policy.Override{}, e.overrides...), Policy: e.state}
-}
-
-func (e *Edge) local(c *config.Config) announcer.Local {
-	return announcer.Local{ASN: c.ASN, RouterID: c.RouterID}
-}
-
-func sessions(c *config.Config) []announcer.Neighbor {
-	out := make([]announcer.Neighbor, 0, len(c.Neighbors))
-	for _, n := range c.Neighbors {
-		out = append(out, n.Neighbor)
-	}
-	return out
-}
-
-// expire ends what has run out: overrides, and a configuration never confirmed.
-func (e *Edge) expire(now time.Time) {
-	e.overrides = slices.DeleteFunc(slices.Clone(e.overrides), func(o policy.Override) bool {
-		if !o.Active(now) {
-			e.log.Info("override ended", "service", o.Service, "neighbor", o.Neighbor, "verb", o.Verb.String())
-		}
-		return !o.Active(now)
-	})
-	if e.pending != nil && !now.Before(e.pending.deadline) {
-		e.log.Warn("the new configuration was not confirmed: going back")
-		e.revert(now)
-	}
-}
-
-func (e *Edge) watchWayBack(ctx context.Context) {
-	for ctx.Err() == nil {
-		err := e.opt.WayBack(ctx, func(wb host.WayBack) {
-			select {
-			case e.wayBacks <- wb:
-			case <-ctx.Done():
-			}
-		})
-		if err == nil {
-			return
-		}
-		e.log.Error("the routes of this machine cannot be watched; trying again", "error", err)
-		select {
-		case <-ctx.Done():
-		case <-time.After(retryAfter):
-		}
-	}
-}
-
-// leave is the end of an orderly run: withdraw, wait until that is on the wire,
-// hold, take the VIPs away, end the sessions.
-func (e *Edge) leave() {
-	e.log.Info("leaving: withdrawing all routes")
-	for _, n := range e.cfg.Neighbors {
-		if err := e.opt.Announcer.Set(n.Name, nil); err != nil {
-			e.log.Error("withdraw", "neighbor", n.Name, "error", err)
-		}
-	}
-	ctx, cancel := context.WithTimeout(context.Background(), settleTime)
-	if err := e.opt.Announcer.Settle(ctx); err != nil {
-		e.log.Error("not all withdrawals were sent; ending the sessions withdraws the rest", "error", err)
-	}
-	cancel()
-	time.Sleep(e.cfg.LeaveHold)
-	if err := e.opt.VIPs.Set(nil); err != nil {
-		e.log.Error("VIPs could not be taken away", "error", err)
-	}
-	ctx, cancel = context.WithTimeout(context.Background(), closeTime)
-	defer cancel()
-	e.opt.Announcer.Close(ctx, "catchment: node "+e.cfg.Node+" leaves")
+// free lets go of what New opened.
+func (e *Edge) free(ctx context.Context) error {
+	var err error
 	if e.opt.Defaults != nil {
-		if err := errors.Join(e.opt.Defaults.Set(nil), e.opt.Defaults.Close()); err != nil {
-			e.log.Error("default routes could not be taken away", "error", err)
-		}
+		err = e.opt.Defaults.Close()
 	}
-	if err := e.opt.VIPs.Close(); err != nil {
-		e.log.Error("close", "error", err)
+	if e.opt.VIPs != nil {
+		err = errors.Join(err, e.opt.VIPs.Close())
 	}
-	e.store.save(e.stored())
-	e.store.close(ctx)
-	e.log.Info("left")
-}
-
-func (e *Edge) logWarnings() {
-	for _, w := range e.warnings {
-		e.log.Warn("configuration", "warning", w.String(), "file", filepath.Base(w.File))
-	}
+	return errors.Join(err, e.store.close(ctx))
 }

@@ -2,7 +2,6 @@ package edge
 
 import (
 	"context"
-	"fmt"
 	"reflect"
 	"strings"
 	"sync"
@@ -21,6 +20,9 @@ type check struct {
 	status healthcheck.Status
 	// observing: a reload added it, and it has not passed yet; it does not count.
 	observing bool
+	// inherited: status is that of a check of the same thing at other times, which
+	// a reload replaced; it stands until this one has a verdict.
+	inherited bool
 	stop      context.CancelFunc
 }
 
@@ -39,14 +41,26 @@ type checks struct {
 	running sync.WaitGroup
 	// runner starts a check; tests replace it.
 	runner func(ctx context.Context, c healthcheck.Check, report func(healthcheck.Status)) error
-	// last is the verdict that stands while all checks of a service only observe.
-	last map[string]policy.Verdict
+	// last is what stands while all checks of a group only observe.
+	last map[groupKey]outcome
+}
+
+// groupKey names the checks of a service that have one scope.
+type groupKey struct {
+	service string
+	soft    bool
+}
+
+// outcome is what a group of checks says.
+type outcome struct {
+	verdict policy.Verdict
+	detail  string
 }
 
 func newChecks() *checks {
 	return &checks{
 		run: map[checkKey]*check{}, results: make(chan checkResult, 64),
-		last: map[string]policy.Verdict{}, runner: runCheck,
+		last: map[groupKey]outcome{}, runner: runCheck,
 	}
 }
 
@@ -59,34 +73,53 @@ func runCheck(ctx context.Context, c healthcheck.Check, report func(healthcheck.
 	return nil
 }
 
-// set makes the running checks be those of the configuration. Unchanged ones
-// run on. Those that a reload adds to a service only observe until they have
-// passed once: a mistake in a new check takes nothing down.
-func (cs *checks) set(ctx context.Context, c *config.Config, known map[string]bool) {
-	want := map[checkKey]healthcheck.Check{}
+// set makes the running checks be those of the configuration; was is the one
+// before it, nil at the start. Unchanged checks run on. Those that a reload adds to
+// a service, or points at something else, only observe until they have passed
+// once: a mistake in a check takes nothing down.
+func (cs *checks) set(ctx context.Context, c, was *config.Config) {
+	known := map[string]bool{}
+	if was != nil {
+		for _, svc := range was.Services {
+			known[svc.Name] = true
+			cs.last[groupKey{svc.Name, false}] = cs.group(svc, nil, false)
+			cs.last[groupKey{svc.Name, true}] = cs.group(svc, nil, true)
+		}
+	}
+	old := cs.run
+	cs.run = map[checkKey]*check{}
 	for _, svc := range c.Services {
 		for _, hc := range svc.Checks {
-			want[checkKey{svc.Name, hc.Name}] = hc
+			key := checkKey{svc.Name, hc.Name}
+			if running := old[key]; running != nil && reflect.DeepEqual(hc, running.config) {
+				cs.run[key] = running
+				delete(old, key)
+				continue
+			}
+			ck := &check{config: hc, observing: known[svc.Name], status: healthcheck.Status{Name: hc.Name, Soft: hc.Soft}}
+			if running := old[key]; running != nil && sameTarget(hc, running.config) {
+				ck.observing, ck.status, ck.inherited = running.observing, running.status, true
+			}
+			cs.start(ctx, key, ck)
 		}
 	}
-	for key, running := range cs.run {
-		if hc, ok := want[key]; !ok || !reflect.DeepEqual(hc, running.config) {
-			running.stop()
-			delete(cs.run, key)
-		}
-	}
-	for key, hc := range want {
-		if cs.run[key] == nil {
-			cs.start(ctx, key, hc, known[key.service])
-		}
+	for _, running := range old {
+		running.stop()
 	}
 }
 
-func (cs *checks) start(ctx context.Context, key checkKey, hc healthcheck.Check, observing bool) {
-	ctx, cancel := context.WithCancel(ctx)
-	ck := &check{config: hc, observing: observing, stop: cancel,
-		status: healthcheck.Status{Name: hc.Name, Soft: hc.Soft}}
+// sameTarget says whether two checks ask the same, if at other times.
+func sameTarget(a, b healthcheck.Check) bool {
+	for _, c := range []*healthcheck.Check{&a, &b} {
+		c.Interval, c.FastInterval, c.Rise, c.Fall, c.Jitter, c.Watch, c.RestartGrace = 0, 0, 0, 0, 0, false, 0
+	}
+	return reflect.DeepEqual(a, b)
+}
+
+func (cs *checks) start(ctx context.Context, key checkKey, ck *check) {
+	ctx, ck.stop = context.WithCancel(ctx)
 	cs.run[key] = ck
+	hc := ck.config
 	report := func(st healthcheck.Status) {
 		select {
 		case cs.results <- checkResult{key, ck, st}:
@@ -106,9 +139,13 @@ func (cs *checks) take(r checkResult) bool {
 	if ck != r.from || ck == nil {
 		return false // of a check that a reload took away
 	}
-	changed := ck.status.Up != r.status.Up || ck.status.Decided != r.status.Decided
-	ck.status = r.status
-	if r.status.Up && ck.observing {
+	st := r.status
+	if ck.inherited = ck.inherited && !st.Decided; ck.inherited {
+		st.Up, st.Decided, st.Since = ck.status.Up, ck.status.Decided, ck.status.Since
+	}
+	changed := ck.status.Up != st.Up || ck.status.Decided != st.Decided
+	ck.status = st
+	if st.Up && ck.observing {
 		ck.observing = false
 		changed = true
 	}
@@ -123,25 +160,25 @@ func (cs *checks) stop() {
 	cs.running.Wait()
 }
 
-// health combines the checks of a service.
-func (cs *checks) health(svc config.Service) policy.Health {
-	var h policy.Health
-	h.Hard, h.HardDetail = cs.group(svc, false)
-	h.Soft, h.SoftDetail = cs.group(svc, true)
-	return h
+// health combines the checks of a service as a configuration wants it; was is the
+// service as it is configured now, nil if it is new.
+func (cs *checks) health(svc config.Service, was *config.Service) policy.Health {
+	hard, soft := cs.group(svc, was, false), cs.group(svc, was, true)
+	return policy.Health{Hard: hard.verdict, HardDetail: hard.detail, Soft: soft.verdict, SoftDetail: soft.detail}
 }
 
-// group combines the checks of one scope by the service's requirement. A
-// required count never asks for more checks than the scope has.
-func (cs *checks) group(svc config.Service, soft bool) (policy.Verdict, string) {
+// group combines the checks of one scope by the service's requirement. A required
+// count never asks for more checks than the scope has. It changes nothing, so that
+// a plan can ask what would be.
+func (cs *checks) group(svc config.Service, was *config.Service, soft bool) outcome {
 	var up, open, total, observing int
 	var failing []string
 	for _, hc := range svc.Checks {
-		ck := cs.run[checkKey{svc.Name, hc.Name}]
-		if hc.Soft != soft || ck == nil {
+		if hc.Soft != soft {
 			continue
 		}
-		if ck.observing {
+		ck := cs.run[checkKey{svc.Name, hc.Name}]
+		if ck == nil || ck.observing || !sameTarget(hc, ck.config) {
 			observing++
 			continue
 		}
@@ -155,27 +192,21 @@ func (cs *checks) group(svc config.Service, soft bool) (policy.Verdict, string) 
 			failing = append(failing, hc.Name+": "+ck.status.Error)
 		}
 	}
-	last := fmt.Sprint(svc.Name, soft)
-	if total == 0 && observing > 0 {
-		return cs.last[last], "" // nothing new is known
+	if total == 0 && observing > 0 { // nothing new is known
+		if was != nil {
+			return cs.group(*was, nil, soft)
+		}
+		return cs.last[groupKey{svc.Name, soft}]
 	}
 	need := svc.Require
 	if need.Mode == healthcheck.RequireAtLeast {
 		need.N = min(need.N, total)
 	}
-	v := policy.Down
 	switch {
 	case need.Met(up, total):
-		v = policy.Up
+		return outcome{verdict: policy.Up}
 	case need.Met(up+open, total):
-		v = policy.Unknown
+		return outcome{verdict: policy.Unknown, detail: strings.Join(failing, "; ")}
 	}
-	cs.last[last] = v
-	if v == policy.Up {
-		return v, ""
-	}
-	if failing == nil {
-		return v, ""
-	}
-	return v, strings.Join(failing, "; ")
+	return outcome{verdict: policy.Down, detail: strings.Join(failing, "; ")}
 }

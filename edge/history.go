@@ -49,6 +49,7 @@ func (h *history) newest(service string, limit int) []Change {
 
 // record notes and logs how a decision differs from the last one.
 func (e *Edge) record(now time.Time, trigger string, in policy.Input, d policy.Decision) {
+	e.recordRemoved(now, trigger, d)
 	for _, sd := range d.Services {
 		was := before(e.decision, sd.Name)
 		if differs(was.Cause, sd.Cause) {
@@ -57,25 +58,39 @@ func (e *Edge) record(now time.Time, trigger string, in policy.Input, d policy.D
 				"detail", sd.Detail, "before", was.Severity.String(), "trigger", trigger)
 			e.history.add(Change{At: now, Trigger: trigger, Service: sd.Name, From: was.Cause, To: sd.Cause, Inputs: e.inputs(in, sd.Name)})
 		}
-		for i, nd := range sd.Neighbors {
-			old := policy.NeighborDecision{IPv4: initial, IPv6: initial}
-			if i < len(was.Neighbors) && was.Neighbors[i].Name == nd.Name {
-				old = was.Neighbors[i]
+		// What the line of the service tells is not told again for each neighbour.
+		alike := func(from, to policy.Cause) bool { return !differs(from, was.Cause) && !differs(to, sd.Cause) }
+		for _, nd := range sd.Neighbors {
+			old := beforeAt(was, nd.Name)
+			for _, f := range []struct {
+				name     string
+				from, to policy.Cause
+			}{{"ipv4", old.IPv4, nd.IPv4}, {"ipv6", old.IPv6, nd.IPv6}} {
+				if differs(f.from, f.to) && !alike(f.from, f.to) {
+					e.recordFamily(Change{At: now, Trigger: trigger, Service: sd.Name, Neighbor: nd.Name, Family: f.name,
+						From: f.from, To: f.to, Inputs: e.inputs(in, sd.Name)})
+				}
 			}
-			e.recordFamily(now, trigger, in, sd, nd.Name, "ipv4", old.IPv4, nd.IPv4)
-			e.recordFamily(now, trigger, in, sd, nd.Name, "ipv6", old.IPv6, nd.IPv6)
 		}
 	}
 }
 
-// recordFamily notes a change at one neighbour that the service's own does not tell.
-func (e *Edge) recordFamily(now time.Time, trigger string, in policy.Input, sd policy.ServiceDecision, neighbor, family string, was, is policy.Cause) {
-	if !differs(was, is) || is.Severity == sd.Severity && is.Reason == sd.Reason || is.Reason == policy.Normal && is.Severity == policy.Withdrawn {
-		return
+func (e *Edge) recordFamily(c Change) {
+	e.history.add(c)
+	e.log.Info("service "+c.To.Severity.String()+" at one neighbour", "service", c.Service, "neighbor", c.Neighbor, "family", c.Family,
+		"reason", c.To.Reason.String(), "detail", c.To.Detail, "before", c.From.Severity.String(), "trigger", c.Trigger)
+}
+
+// recordRemoved notes services that are no longer configured.
+func (e *Edge) recordRemoved(now time.Time, trigger string, d policy.Decision) {
+	for _, was := range e.decision.Services {
+		if before(d, was.Name).Name != "" {
+			continue
+		}
+		removed := policy.Cause{Severity: policy.Withdrawn, Reason: policy.Normal, Detail: "no longer configured"}
+		e.history.add(Change{At: now, Trigger: trigger, Service: was.Name, From: was.Cause, To: removed})
+		e.log.Info("service removed", "service", was.Name, "before", was.Severity.String(), "trigger", trigger)
 	}
-	e.history.add(Change{At: now, Trigger: trigger, Service: sd.Name, Neighbor: neighbor, Family: family, From: was, To: is, Inputs: e.inputs(in, sd.Name)})
-	e.log.Info("service "+is.Severity.String()+" at one neighbour", "service", sd.Name, "neighbor", neighbor, "family", family,
-		"reason", is.Reason.String(), "detail", is.Detail, "trigger", trigger)
 }
 
 // initial is what holds before the first decision.
@@ -88,6 +103,16 @@ func before(d policy.Decision, name string) policy.ServiceDecision {
 		}
 	}
 	return policy.ServiceDecision{Cause: initial}
+}
+
+// beforeAt is what was decided of a service at a neighbour.
+func beforeAt(sd policy.ServiceDecision, neighbor string) policy.NeighborDecision {
+	for _, nd := range sd.Neighbors {
+		if nd.Name == neighbor {
+			return nd
+		}
+	}
+	return policy.NeighborDecision{Name: neighbor, IPv4: initial, IPv6: initial}
 }
 
 func differs(a, b policy.Cause) bool { return a.Severity != b.Severity || a.Reason != b.Reason }

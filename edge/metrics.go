@@ -32,6 +32,7 @@ var (
 	descState        = desc("service_state", "1 for the state that the service is in, else 0.", "service", "state")
 	descSince        = desc("service_state_since_seconds", "Unix time of the last change of state or reason.", "service")
 	descChanges      = desc("service_changes_total", "Changes of state or reason, by the reason that brought them.", "service", "reason")
+	descRung         = desc("rung", "Rung of the neighbour's ladder that the service is at; 0: as configured.", "service", "neighbor")
 	descOverrides    = desc("overrides", "Operators' overrides in force.", "service", "verb")
 	descCheckUp      = desc("check_up", "1 if the check is up.", "service", "check", "scope")
 	descCheckTime    = desc("check_duration_seconds", "How long the last probe took.", "service", "check", "scope")
@@ -97,7 +98,7 @@ func bit(b bool) float64 {
 	return 0
 }
 
-// unix is a time in seconds; 0 for the zero time.
+// unixSeconds is a time as Prometheus has it; 0 for the zero time.
 func unixSeconds(t time.Time) float64 {
 	if t.IsZero() {
 		return 0
@@ -119,6 +120,13 @@ func (m metrics) service(s Snapshot, name string) {
 		m.gauge(descState, bit(sd.Severity == sev), name, sev.String())
 	}
 	m.gauge(descSince, unixSeconds(sd.Since), name)
+	for _, n := range s.Config.Neighbors {
+		for _, nd := range sd.Neighbors {
+			if nd.Name == n.Name {
+				m.gauge(descRung, float64(rung(n, nd)), name, n.Name)
+			}
+		}
+	}
 	for _, verb := range []policy.Verb{policy.Drain, policy.Withdraw, policy.Announce} {
 		n := 0
 		for _, o := range s.Overrides {

@@ -66,7 +66,9 @@ func (s Selector) resolve(c *config.Config) ([]config.Service, []string, error) 
 			}
 		}
 	}
-	return out, s.Neighbors, nil
+	neighbors := slices.Clone(s.Neighbors)
+	slices.Sort(neighbors)
+	return out, slices.Compact(neighbors), nil
 }
 
 func serviceNames(c *config.Config) string {
@@ -120,43 +122,56 @@ func overridesWithout(old []policy.Override, services []config.Service, neighbor
 	})
 }
 
-// build makes one override per service and neighbour, given those in force.
-func (w Word) build(now time.Time, old []policy.Override, services []config.Service, neighbors []string) []policy.Override {
-	if len(neighbors) == 0 {
-		neighbors = []string{""}
-	}
+// build makes the overrides that a word stands for: one per service and neighbour.
+//
+// A drain never announces again what is withdrawn or has been drained for longer:
+// where that holds at some neighbours only, they get one of their own besides.
+func (w Word) build(now time.Time, services []config.Service, neighbors []string, withdrawAt func(svc config.Service, neighbor string) time.Time) []policy.Override {
 	var out []policy.Override
 	for _, svc := range services {
-		for _, n := range neighbors {
-			o := policy.Override{Service: svc.Name, Neighbor: n, Verb: w.Verb, Reason: w.Reason, By: w.By,
-				Since: now, EvenIfDead: w.EvenIfDead}
-			if w.For > 0 {
-				o.Until = now.Add(w.For)
-			}
+		o := policy.Override{Service: svc.Name, Verb: w.Verb, Reason: w.Reason, By: w.By, Since: now, EvenIfDead: w.EvenIfDead}
+		if w.For > 0 {
+			o.Until = now.Add(w.For)
+		}
+		names := neighbors
+		if len(neighbors) == 0 {
 			if w.Verb == policy.Drain {
-				o.Since = drainBegan(now, old, svc, n)
+				o.WithdrawAt = withdrawAt(svc, "")
+				names = slices.DeleteFunc(slices.Clone(svc.Neighbors), func(n string) bool {
+					return !withdrawAt(svc, n).Before(o.WithdrawAt)
+				})
 			}
 			out = append(out, o)
+		}
+		for _, n := range names {
+			at := o
+			at.Neighbor = n
+			if w.Verb == policy.Drain {
+				at.WithdrawAt = withdrawAt(svc, n)
+			}
+			out = append(out, at)
 		}
 	}
 	return out
 }
 
-// drainBegan is when a drain began: now, unless one is under way; and so long
-// ago that it is over where the service was withdrawn. Draining twice never
-// announces again.
-func drainBegan(now time.Time, old []policy.Override, svc config.Service, neighbor string) time.Time {
-	began := now
-	for _, o := range old {
-		if o.Service != svc.Name || !o.Active(now) || o.Neighbor != "" && o.Neighbor != neighbor {
-			continue
-		}
-		switch o.Verb {
-		case policy.Drain:
-			began = o.Since
-		case policy.Withdraw:
-			began = now.Add(-svc.Drain)
+// withdrawAt is when a drain that begins now ends, for a service at a neighbour
+// or, with no name, at all: after the drain time, sooner where a drain is under
+// way, and at once where the service is withdrawn.
+func (e *Edge) withdrawAt(now time.Time, svc config.Service, neighbor string) time.Time {
+	at := now.Add(svc.Drain)
+	for _, o := range e.overrides {
+		if o.Service == svc.Name && (o.Neighbor == "" || o.Neighbor == neighbor) && o.Verb == policy.Drain && o.Active(now) {
+			at = earliest(at, o.WithdrawAt)
 		}
 	}
-	return began
+	sd := before(e.decision, svc.Name)
+	withdrawn := sd.Severity == policy.Withdrawn
+	if neighbor != "" {
+		withdrawn = atNeighbor(beforeAt(sd, neighbor)).Severity == policy.Withdrawn
+	}
+	if withdrawn {
+		return now
+	}
+	return at
 }

@@ -51,13 +51,10 @@ func (s Snapshot) neighbor(svc *config.Service, nd policy.NeighborDecision) *edg
 	st := s.Sessions[nd.Name]
 	cause := atNeighbor(nd)
 	out := &edgev1.Neighbor{
-		Name: nd.Name, Session: st.State.String(), Rungs: int32(len(n.Ladder)), Settled: st.Settled,
+		Name: nd.Name, Session: st.State.String(), Rung: int32(rung(n, nd)), Rungs: int32(len(n.Ladder)), Settled: st.Settled,
 		State: cause.Severity.String(), Reason: cause.Reason.String(), Detail: cause.Detail,
 		SessionSince: stamp(st.Since), LastError: st.LastError, HoldTimeSeconds: st.HoldTime.Seconds(),
 		Address: n.Address.String(), Asn: n.ASN,
-	}
-	if cause.Severity == policy.Steered {
-		out.Rung = int32(steeredRung(n))
 	}
 	if n.Link != "" {
 		out.Link = &edgev1.Link{Stale: true} // nothing measures links yet
@@ -68,6 +65,14 @@ func (s Snapshot) neighbor(svc *config.Service, nd policy.NeighborDecision) *edg
 		}
 	}
 	return out
+}
+
+// rung is where on a neighbour's ladder a service is; 0: as configured.
+func rung(n config.Neighbor, nd policy.NeighborDecision) int {
+	if atNeighbor(nd).Severity != policy.Steered {
+		return 0
+	}
+	return steeredRung(n, nil)
 }
 
 func has(svc *config.Service, r announcer.Route) bool {

@@ -95,14 +95,12 @@ func drain(r *announcer.Route, n config.Neighbor) {
 const depreferPrepend = 3
 
 // deprefer makes the route less preferred without taking it away: the highest
-// rung of the neighbour's ladder that does not withdraw. Without a ladder:
+// rung of the neighbour's ladder that touches it and does not withdraw. Without:
 // prepends on direct links; GSHUT across an exchange, where a longer path would
 // just lose, and over iBGP.
 func deprefer(r *announcer.Route, n config.Neighbor) {
-	if i := steeredRung(n); i > 0 {
-		if rung := n.Ladder[i-1]; len(rung.Prefixes) == 0 || slices.Contains(rung.Prefixes, r.Prefix) {
-			climb(r, rung)
-		}
+	if i := steeredRung(n, &r.Prefix); i > 0 {
+		climb(r, n.Ladder[i-1])
 		return
 	}
 	if n.Kind == announcer.Transit || n.Kind == announcer.Peer {
@@ -112,10 +110,11 @@ func deprefer(r *announcer.Route, n config.Neighbor) {
 	drain(r, n)
 }
 
-// steeredRung is the highest rung that does not withdraw; 0: there is none.
-func steeredRung(n config.Neighbor) int {
+// steeredRung is the highest rung that does not withdraw and touches the prefix
+// (nil: any); 0: there is none.
+func steeredRung(n config.Neighbor, p *netip.Prefix) int {
 	for i, rung := range slices.Backward(n.Ladder) {
-		if !rung.Withdraw {
+		if touches := p == nil || len(rung.Prefixes) == 0 || slices.Contains(rung.Prefixes, *p); touches && !rung.Withdraw {
 			return i + 1
 		}
 	}

@@ -71,7 +71,7 @@ func (a api) Watch(_ *edgev1.StatusRequest, stream grpc.ServerStreamingServer[ed
 		case <-news:
 		case <-ctx.Done():
 			return nil
-		case <-a.edge.Gone():
+		case <-a.edge.leaving:
 			return failed(errLeaving)
 		}
 	}

@@ -24,19 +24,8 @@ import (
 // ListenControl opens the unix socket of the local API with mode 0660. A socket
 // that an earlier run left is replaced; one that somebody serves is an error.
 func ListenControl(path string) (net.Listener, error) {
-	if c, err := net.DialTimeout("unix", path, time.Second); err == nil {
-		c.Close()
-		return nil, fmt.Errorf("edge: control: %s is served by another process: is catchment-edge running already?", path)
-	}
-	if st, err := os.Lstat(path); err == nil {
-		if st.Mode()&fs.ModeSocket == 0 {
-			return nil, fmt.Errorf("edge: control: %s exists and is not a socket: remove it or name another path", path)
-		}
-		if err := os.Remove(path); err != nil {
-			return nil, fmt.Errorf("edge: control: %w", err)
-		}
-	} else if !errors.Is(err, fs.ErrNotExist) {
-		return nil, fmt.Errorf("edge: control: %w", err)
+	if err := clearSocket(path); err != nil {
+		return nil, err
 	}
 	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
 		return nil, fmt.Errorf("edge: control: %w", err)
@@ -56,6 +45,31 @@ func ListenControl(path string) (net.Listener, error) {
 		return nil, fmt.Errorf("edge: control: %w", err)
 	}
 	return &unlinking{l, path}, nil
+}
+
+// clearSocket removes a socket that nobody serves.
+func clearSocket(path string) error {
+	st, err := os.Lstat(path)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return nil
+	case err != nil:
+		return fmt.Errorf("edge: control: %w", err)
+	case st.Mode()&fs.ModeSocket == 0:
+		return fmt.Errorf("edge: control: %s exists and is not a socket: remove it or name another path", path)
+	}
+	c, err := net.DialTimeout("unix", path, time.Second)
+	switch {
+	case err == nil:
+		c.Close()
+		fallthrough
+	case !errors.Is(err, unix.ECONNREFUSED) && !errors.Is(err, fs.ErrNotExist):
+		return fmt.Errorf("edge: control: %s is served by another process: is catchment-edge running already?", path)
+	}
+	if err := os.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("edge: control: %w", err)
+	}
+	return nil
 }
 
 // unlinking removes the socket when the listener is closed.

@@ -9,6 +9,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"time"
 
 	"github.com/catchment-bgp/catchment/policy"
 )
@@ -26,7 +27,8 @@ type store struct {
 	last []byte // what was handed over for writing
 	jobs chan job
 	done chan struct{}
-	fail func(error)
+	fail func(error) // told once of each new reason why the file could not be written
+	end  error       // of the last write, once done is closed
 }
 
 type job struct {
@@ -50,13 +52,26 @@ func openStore(dir string, fail func(error)) (*store, stored, error) {
 	case err != nil:
 		return nil, s, fmt.Errorf("edge: read the state: %w", err)
 	default:
-		if err := json.Unmarshal(data, &s); err != nil {
-			return nil, s, fmt.Errorf("edge: %s is damaged (%w): it held operators' overrides; check with `catchment edge status` what was overridden, then remove the file", st.path, err)
+		if err := s.read(data); err != nil {
+			return nil, s, fmt.Errorf("edge: %s is damaged (%w): it held operators' overrides; move it away to start without them", st.path, err)
 		}
 		st.last = data
 	}
 	go st.write()
 	return st, s, nil
+}
+
+// read fills s from the content of a state file.
+func (s *stored) read(data []byte) error {
+	if err := json.Unmarshal(data, s); err != nil {
+		return err
+	}
+	for i, o := range s.Overrides {
+		if o.Service == "" || o.Verb == 0 {
+			return fmt.Errorf("override %d has no service or no verb", i)
+		}
+	}
+	return nil
 }
 
 // save has s written in the background if it differs from what was saved last.
@@ -108,25 +123,58 @@ func both(a, b chan<- error) chan<- error {
 	return c
 }
 
+// write writes what is handed over until close. What could not be written is
+// tried again until it is, or something newer stands for it.
 func (st *store) write() {
 	defer close(st.done)
-	for j := range st.jobs {
-		err := writeFile(st.path, j.data, 0o640)
-		if err != nil {
-			st.fail(err)
+	var left []byte // could not be written yet
+	retry := time.NewTimer(retryAfter)
+	defer retry.Stop()
+	told := ""
+	attempt := func(data []byte) {
+		left, st.end = nil, writeFile(st.path, data, 0o640)
+		if st.end == nil {
+			told = ""
+			return
 		}
-		if j.written != nil {
-			j.written <- err
+		left = data
+		retry.Reset(retryAfter)
+		if reason := st.end.Error(); reason != told {
+			told = reason
+			st.fail(st.end)
+		}
+	}
+	for {
+		select {
+		case j, ok := <-st.jobs:
+			switch {
+			case ok:
+				attempt(j.data)
+				if j.written != nil {
+					j.written <- st.end
+				}
+				continue
+			case left != nil:
+				attempt(left)
+			}
+			return
+		case <-retry.C:
+			if left != nil {
+				attempt(left)
+			}
 		}
 	}
 }
 
-// close writes what is left; the context bounds the wait.
-func (st *store) close(ctx context.Context) {
+// close writes what is left; the context bounds the wait. It says if that could
+// not be written.
+func (st *store) close(ctx context.Context) error {
 	close(st.jobs)
 	select {
 	case <-st.done:
+		return st.end
 	case <-ctx.Done():
+		return fmt.Errorf("edge: write the state: %w", ctx.Err())
 	}
 }
 
@@ -140,19 +188,24 @@ func writeFile(path string, data []byte, mode fs.FileMode) error {
 	return moveInto(tmp, path)
 }
 
-// writeBeside writes data to a new file in the directory of path.
+// writeBeside writes data to a new file in the directory of path. Its name is
+// always the same, so that a crash leaves one behind at most.
 func writeBeside(path string, data []byte, mode fs.FileMode) (tmp string, err error) {
-	f, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+".*")
+	tmp = filepath.Join(filepath.Dir(path), "."+filepath.Base(path)+".new")
+	if err := os.Remove(tmp); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return "", fmt.Errorf("edge: write beside %s: %w", path, err)
+	}
+	f, err := os.OpenFile(tmp, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
 	if err != nil {
 		return "", fmt.Errorf("edge: write beside %s: %w", path, err)
 	}
 	_, err = f.Write(data)
 	err = errors.Join(err, f.Chmod(mode), f.Sync(), f.Close())
 	if err != nil {
-		os.Remove(f.Name())
+		os.Remove(tmp)
 		return "", fmt.Errorf("edge: write %s: %w", path, err)
 	}
-	return f.Name(), nil
+	return tmp, nil
 }
 
 func moveInto(tmp, path string) error {

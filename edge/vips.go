@@ -137,8 +137,10 @@ func (k *vipKeeper) explain(err error) map[string]string {
 // allSettled says whether at every neighbour with a session just what is wanted
 // stands.
 func (e *Edge) allSettled() bool {
-	if !e.retry.IsZero() {
-		return false // a neighbour could not even be told
+	for _, t := range e.told {
+		if !t.retry.IsZero() {
+			return false // a neighbour could not even be told
+		}
 	}
 	for _, st := range e.opt.Announcer.Status() {
 		if st.State == guard.Established && !st.Settled {
@@ -146,17 +148,6 @@ func (e *Edge) allSettled() bool {
 		}
 	}
 	return true
-}
-
-// nextHop is a family's next hop after a change.
-func nextHop(was netip.Addr, c host.FamilyChange) netip.Addr {
-	switch c.Change {
-	case host.Announced:
-		return c.NextHop
-	case host.Withdrawn:
-		return netip.Addr{}
-	}
-	return was
 }
 
 var _ Announcer = (*announcer.Announcer)(nil)

@@ -27,6 +27,10 @@ type Hold struct {
 	Failures []time.Time `json:"failures,omitempty"`
 	// Held is true from a failure until health has lasted long enough.
 	Held bool `json:"held,omitempty"`
+	// After is how many failures of the last hour there were when the hold began.
+	// It says how long health must last, and stays: failures that grow old
+	// meanwhile do not shorten a hold that is under way.
+	After int `json:"after,omitempty"`
 	// InService is true while it is good and not held.
 	InService bool `json:"-"`
 	// HealthySince is when health last began while held; zero: not healthy.
@@ -45,32 +49,39 @@ func (h Hold) next(now time.Time, v Verdict, after []time.Duration) (Hold, time.
 		if h.InService {
 			h.Failures = append(h.Failures, now)
 		}
-		h.Held, h.InService, h.HealthySince = true, false, time.Time{}
+		if !h.Held {
+			h.Held, h.After = true, len(h.Failures)
+		}
+		h.InService, h.HealthySince = false, time.Time{}
 		return h, time.Time{}
 	}
-	if h.Held && h.HealthySince.IsZero() {
-		h.HealthySince = now
+	if h.Held && (h.HealthySince.IsZero() || now.Before(h.HealthySince)) {
+		h.HealthySince = now // health began, or the clock was set back: anew
 	}
-	if end := h.HealthySince.Add(wait(len(h.Failures), after)); h.Held && now.Before(end) {
+	if end := h.HealthySince.Add(wait(h.After, after)); h.Held && now.Before(end) {
 		return h, end
 	}
-	h.Held, h.InService, h.HealthySince = false, true, time.Time{}
+	h.Held, h.After, h.InService, h.HealthySince = false, 0, true, time.Time{}
 	return h, time.Time{}
 }
 
-// wait is how long health must last after the n-th failure of the last hour.
+// wait is how long health must last after the n-th failure within an hour.
 func wait(n int, after []time.Duration) time.Duration {
-	if n == 0 || len(after) == 0 {
+	if n <= 0 || len(after) == 0 {
 		return 0
 	}
 	return after[min(n, len(after))-1]
 }
 
 // recent copies the times that are within the failure window. Times of the
-// future (a clock that was set back) count too, as the cautious reading.
+// future (a clock that was set back) become now: they count, but not for longer
+// than any other.
 func recent(ts []time.Time, now time.Time) []time.Time {
 	var out []time.Time
 	for _, t := range ts {
+		if t.After(now) {
+			t = now
+		}
 		if now.Sub(t) < FailureWindow {
 			out = append(out, t)
 		}

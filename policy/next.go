@@ -18,16 +18,22 @@ type Config struct {
 
 // Service is what is announced as one.
 type Service struct {
+	Name      string
+	Neighbors []Neighbor
+}
+
+// Neighbor is one that a service is announced to.
+type Neighbor struct {
 	Name string
-	// IPv4 and IPv6 say which families its prefixes have.
+	// IPv4 and IPv6 say of which families the service has prefixes that the
+	// neighbour's session carries.
 	IPv4, IPv6 bool
-	Neighbors  []string
-	// Drain is how long GSHUT stands before a planned withdrawal.
-	Drain time.Duration
 }
 
 // Input is what is the case now.
 type Input struct {
+	// Now should come from time.Now: with its monotonic reading a clock that is
+	// set neither shortens nor lengthens a wait.
 	Now time.Time
 	// Health of each service by name; a missing one is Unknown.
 	Health    map[string]Health
@@ -85,7 +91,7 @@ type ServiceDecision struct {
 }
 
 // NeighborDecision is what shall be of one service at one neighbour, by family.
-// A family that the service lacks is Withdrawn for the reason Normal.
+// A family that is not sent there is Withdrawn for the reason Normal.
 type NeighborDecision struct {
 	Name       string
 	IPv4, IPv6 Cause
@@ -100,39 +106,48 @@ func Next(c Config, s State, in Input) (State, Decision) {
 		}
 	}
 	next := State{Services: make(map[string]ServiceState, len(c.Services))}
-	var back4, back6 []Cause
-	next.WayBack4, back4 = s.WayBack4.next(in.Now, in.WayBack4, c, "IPv4", wake)
-	next.WayBack6, back6 = s.WayBack6.next(in.Now, in.WayBack6, c, "IPv6", wake)
+	var back families
+	next.WayBack4, back.v4 = s.WayBack4.next(in.Now, in.WayBack4, c, "IPv4", wake)
+	next.WayBack6, back.v6 = s.WayBack6.next(in.Now, in.WayBack6, c, "IPv6", wake)
 	for _, svc := range c.Services {
-		was := s.Services[svc.Name]
-		h := in.Health[svc.Name]
-		now := was
-		var until time.Time
-		now.Hard, until = was.Hard.next(in.Now, h.Hard, c.ReturnAfter)
-		hard := failure(Withdrawn, HardFailure, now.Hard, h.Hard, h.HardDetail, until)
-		wake(until)
-		now.Soft, until = was.Soft.next(in.Now, h.Soft, c.ReturnAfter)
-		soft := failure(Steered, SoftFailure, now.Soft, h.Soft, h.SoftDetail, until)
-		wake(until)
-
-		sd := ServiceDecision{Name: svc.Name}
-		for _, n := range svc.Neighbors {
-			words := overrides(in, svc, n, wake)
-			nd := NeighborDecision{Name: n}
-			nd.IPv4 = decide(svc.IPv4, hard, back4, soft, words)
-			nd.IPv6 = decide(svc.IPv6, hard, back6, soft, words)
-			sd.Neighbors = append(sd.Neighbors, nd)
-		}
-		sd.Cause = summary(svc, sd.Neighbors)
-		sd.Since = was.Since
-		if sd.Since.IsZero() || was.Last.Severity != sd.Severity || was.Last.Reason != sd.Reason {
-			sd.Since = in.Now
-		}
-		now.Last, now.Since = sd.Cause, sd.Since
-		next.Services[svc.Name] = now
+		state, sd := svc.next(c, s.Services[svc.Name], in, back, wake)
+		next.Services[svc.Name] = state
 		d.Services = append(d.Services, sd)
 	}
 	return next, d
+}
+
+// families are the causes that bear on one address family each.
+type families struct{ v4, v6 []Cause }
+
+// next decides for one service.
+func (svc Service) next(c Config, was ServiceState, in Input, back families, wake func(time.Time)) (ServiceState, ServiceDecision) {
+	h := in.Health[svc.Name]
+	var now ServiceState
+	var until time.Time
+	now.Hard, until = was.Hard.next(in.Now, h.Hard, c.ReturnAfter)
+	hard := failure(Withdrawn, HardFailure, now.Hard, h.Hard, h.HardDetail, until)
+	wake(until)
+	now.Soft, until = was.Soft.next(in.Now, h.Soft, c.ReturnAfter)
+	soft := failure(Steered, SoftFailure, now.Soft, h.Soft, h.SoftDetail, until)
+	wake(until)
+
+	sd := ServiceDecision{Name: svc.Name}
+	for _, n := range svc.Neighbors {
+		words := overrides(in, svc.Name, n.Name, wake)
+		sd.Neighbors = append(sd.Neighbors, NeighborDecision{
+			Name: n.Name,
+			IPv4: decide(n.IPv4, hard, back.v4, soft, words),
+			IPv6: decide(n.IPv6, hard, back.v6, soft, words),
+		})
+	}
+	sd.Cause = summary(svc, sd.Neighbors)
+	sd.Since = was.Since
+	if sd.Since.IsZero() || was.Last.Severity != sd.Severity || was.Last.Reason != sd.Reason {
+		sd.Since = in.Now
+	}
+	now.Last, now.Since = sd.Cause, sd.Since
+	return now, sd
 }
 
 // failure is the cause that a hold brings about, if any.
@@ -157,7 +172,7 @@ func (w WayBackState) next(now time.Time, v Verdict, c Config, family string, wa
 	case Up:
 		w.LostSince = time.Time{}
 	case Down:
-		if w.LostSince.IsZero() {
+		if w.LostSince.IsZero() || now.Before(w.LostSince) {
 			w.LostSince = now
 		}
 		if end := w.LostSince.Add(c.Grace); w.Hold.InService && now.Before(end) {
@@ -181,17 +196,17 @@ type words struct {
 	evenIfDead bool // hard failures do not count
 }
 
-func overrides(in Input, svc Service, neighbor string, wake func(time.Time)) words {
+func overrides(in Input, service, neighbor string, wake func(time.Time)) words {
 	var w words
 	for _, o := range in.Overrides {
-		if !o.covers(svc.Name, neighbor) || !o.Active(in.Now) {
+		if !o.covers(service, neighbor) || !o.Active(in.Now) {
 			continue
 		}
-		w.causes = append(w.causes, o.cause(in.Now, svc.Drain))
+		w.causes = append(w.causes, o.cause(in.Now))
 		wake(o.Until)
 		switch o.Verb {
 		case Drain:
-			wake(o.Since.Add(svc.Drain))
+			wake(o.WithdrawAt)
 		case Announce:
 			w.announce = true
 			w.evenIfDead = w.evenIfDead || o.EvenIfDead
@@ -203,7 +218,7 @@ func overrides(in Input, svc Service, neighbor string, wake func(time.Time)) wor
 // decide combines all causes for one service, neighbour and family.
 func decide(has bool, hard, back, soft []Cause, w words) Cause {
 	if !has {
-		return Cause{Withdrawn, Normal, "no prefix of this family"}
+		return Cause{Withdrawn, Normal, "no prefix of this family is sent there"}
 	}
 	causes := append([]Cause{}, w.causes...)
 	if !w.evenIfDead {
@@ -220,12 +235,12 @@ func summary(svc Service, ns []NeighborDecision) Cause {
 	best := Cause{Severity: Withdrawn, Reason: Normal, Detail: "no neighbour carries its prefixes"}
 	first := true
 	each := func(visit func(neighbor, family string, c Cause)) {
-		for _, n := range ns {
-			if svc.IPv4 {
-				visit(n.Name, "ipv4", n.IPv4)
+		for i, n := range svc.Neighbors {
+			if n.IPv4 {
+				visit(n.Name, "ipv4", ns[i].IPv4)
 			}
-			if svc.IPv6 {
-				visit(n.Name, "ipv6", n.IPv6)
+			if n.IPv6 {
+				visit(n.Name, "ipv6", ns[i].IPv6)
 			}
 		}
 	}

@@ -47,6 +47,9 @@ type Override struct {
 	By     string    `json:"by,omitempty"`
 	Since  time.Time `json:"since"`
 	Until  time.Time `json:"until,omitzero"` // zero: until it is lifted
+	// WithdrawAt ends the GSHUT of a Drain: withdrawn from then on. It is fixed
+	// when the drain begins, so that nothing later announces again.
+	WithdrawAt time.Time `json:"withdraw_at,omitzero"`
 	// EvenIfDead lets Announce override a hard failure.
 	EvenIfDead bool `json:"even_if_dead,omitempty"`
 }
@@ -59,16 +62,17 @@ func (o Override) covers(service, neighbor string) bool {
 	return o.Service == service && (o.Neighbor == "" || o.Neighbor == neighbor)
 }
 
-// cause is what the override asks for at a time, given the service's drain time.
-func (o Override) cause(now time.Time, drain time.Duration) Cause {
+// cause is what the override asks for at a time. A drain that began in the future
+// (a clock that was set back) counts as over: what it withdrew stays withdrawn.
+func (o Override) cause(now time.Time) Cause {
 	c := Cause{Reason: Overridden, Detail: o.Verb.String() + ": " + o.Reason}
 	switch o.Verb {
 	case Withdraw:
 		c.Severity = Withdrawn
 	case Drain:
-		c.Severity = Draining
-		if !now.Before(o.Since.Add(drain)) {
-			c.Severity = Withdrawn
+		c.Severity = Withdrawn
+		if !now.Before(o.Since) && now.Before(o.WithdrawAt) {
+			c.Severity = Draining
 		}
 	}
 	return c

@@ -1,0 +1,49 @@
+package edge
+
+import (
+	"context"
+	"path/filepath"
+	"time"
+)
+
+// leave is the end of an orderly run: withdraw, wait until that is on the wire,
+// hold, take the VIPs away, end the sessions.
+func (e *Edge) leave() {
+	e.log.Info("leaving: withdrawing all routes")
+	e.drop()
+	for _, n := range e.cfg.Neighbors {
+		if err := e.opt.Announcer.Set(n.Name, nil); err != nil {
+			e.log.Error("withdraw", "neighbor", n.Name, "error", err)
+		}
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), settleTime)
+	if err := e.opt.Announcer.Settle(ctx); err != nil {
+		e.log.Error("not all withdrawals were sent; ending the sessions withdraws the rest", "error", err)
+	}
+	cancel()
+	time.Sleep(e.cfg.LeaveHold)
+	if err := e.opt.VIPs.Set(nil); err != nil {
+		e.log.Error("VIPs could not be taken away", "error", err)
+	}
+	ctx, cancel = context.WithTimeout(context.Background(), closeTime)
+	defer cancel()
+	e.opt.Announcer.Close(ctx, "catchment: node "+e.cfg.Node+" leaves")
+	if e.opt.Defaults != nil {
+		if err := e.opt.Defaults.Set(nil); err != nil {
+			e.log.Error("default routes could not be taken away", "error", err)
+		}
+	}
+	e.store.save(e.stored())
+	ctx, cancel = context.WithTimeout(context.Background(), closeTime)
+	defer cancel()
+	if err := e.free(ctx); err != nil {
+		e.log.Error("close", "error", err)
+	}
+	e.log.Info("left")
+}
+
+func (e *Edge) logWarnings() {
+	for _, w := range e.warnings {
+		e.log.Warn("configuration", "warning", w.String(), "file", filepath.Base(w.File))
+	}
+}

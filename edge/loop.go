@@ -1,0 +1,207 @@
+package edge
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/catchment-bgp/catchment/announcer/host"
+	"github.com/catchment-bgp/catchment/policy"
+)
+
+// Run announces until the context is done, and then leaves: all routes are
+// withdrawn, the hold passes, the VIPs go, the sessions end. It returns an error
+// only if the node could not start. Run may be called once.
+func (e *Edge) Run(ctx context.Context) error {
+	defer close(e.gone)
+	leaving := sync.OnceFunc(func() { close(e.leaving) })
+	defer leaving()
+	work, stop := context.WithCancel(context.WithoutCancel(ctx))
+	var side sync.WaitGroup
+	defer side.Wait()
+	defer stop()
+	e.work = work
+
+	if err := e.opt.Announcer.SetNeighbors(e.local(e.cfg), sessions(e.cfg)); err != nil {
+		leaving()
+		end, cancel := context.WithTimeout(context.WithoutCancel(ctx), closeTime)
+		defer cancel()
+		e.opt.Announcer.Close(end, "")
+		return errors.Join(err, e.free(end))
+	}
+	vipNews, err := e.opt.VIPs.Watch(work)
+	if err != nil {
+		e.log.Warn("changes of addresses on this machine go unseen", "error", err)
+	}
+	side.Go(func() { e.watchWayBack(work) })
+	e.checks.set(work, e.cfg, nil)
+	e.logWarnings()
+	e.log.Info("started", "node", e.cfg.Node, "asn", e.cfg.ASN, "version", e.opt.Version)
+	e.loop(ctx, vipNews)
+	leaving()
+	e.leave()
+	e.checks.stop()
+	return nil
+}
+
+// loop is the one goroutine that owns the state.
+func (e *Edge) loop(ctx context.Context, vipNews <-chan struct{}) {
+	timer := time.NewTimer(0)
+	defer timer.Stop()
+	trigger := "start"
+	for ctx.Err() == nil {
+		now := time.Now()
+		e.step(now, trigger)
+		timer.Reset(e.sleep(now))
+		trigger = e.await(ctx, timer.C, &vipNews)
+	}
+}
+
+// await waits for the next event, takes it in and says what it was; empty:
+// nothing that a decision depends on.
+func (e *Edge) await(ctx context.Context, timer <-chan time.Time, vipNews *<-chan struct{}) string {
+	for {
+		select {
+		case <-ctx.Done():
+			return ""
+		case <-timer:
+			return "timer"
+		case r := <-e.checks.results:
+			if e.checks.take(r) {
+				return fmt.Sprintf("check %s of %s", r.key.check, r.key.service)
+			}
+			return ""
+		case wb := <-e.wayBacks:
+			e.wayBack = &wb
+			return "routes of this machine"
+		case d := <-e.defaults:
+			e.learn(d)
+			return ""
+		case <-e.opt.Announcer.Changed():
+			return "sessions"
+		case _, ok := <-*vipNews:
+			if !ok {
+				*vipNews = nil
+			}
+			e.vips.dirty = true
+			return "addresses of this machine"
+		case r := <-e.requests:
+			if r.run(time.Now()); r.trigger != "" {
+				return r.trigger
+			}
+		}
+	}
+}
+
+// request is a function for the loop to run. Without a trigger it only reads:
+// no decision follows.
+type request struct {
+	run     func(now time.Time)
+	trigger string
+}
+
+// read runs a function that changes nothing in the loop, and waits for it.
+func (e *Edge) read(ctx context.Context, f func(now time.Time)) error { return e.change(ctx, "", f) }
+
+// change runs a function in the loop and waits for it.
+func (e *Edge) change(ctx context.Context, trigger string, f func(now time.Time)) error {
+	done := make(chan struct{})
+	r := request{trigger: trigger, run: func(now time.Time) { defer close(done); f(now) }}
+	select {
+	case e.requests <- r:
+		<-done
+		return nil
+	case <-e.leaving:
+		return errLeaving
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+var errLeaving = errors.New("edge: the node is leaving")
+
+// sleep is how long the loop may wait without an event.
+func (e *Edge) sleep(now time.Time) time.Duration {
+	next := earliest(e.decision.Wake, e.vips.wake(), e.learnt.retry)
+	for _, t := range e.told {
+		next = earliest(next, t.retry)
+	}
+	if e.pending != nil {
+		next = earliest(next, e.pending.deadline)
+	}
+	if next.IsZero() {
+		return time.Hour
+	}
+	return max(0, next.Sub(now))
+}
+
+func earliest(ts ...time.Time) time.Time {
+	var out time.Time
+	for _, t := range ts {
+		if !t.IsZero() && (out.IsZero() || t.Before(out)) {
+			out = t
+		}
+	}
+	return out
+}
+
+// step decides and brings about what was decided. An empty trigger says that
+// nothing that a decision depends on has changed.
+func (e *Edge) step(now time.Time, trigger string) {
+	if ended := e.expire(now); ended != "" {
+		trigger = ended
+	}
+	e.keepVIPs(now)
+	e.keepDefaults(now)
+	in := e.input(now, e.cfg)
+	state, d := policy.Next(policyConfig(e.cfg), e.state, in)
+	e.record(now, trigger, in, d)
+	e.state, e.decision = state, d
+	routes := Routes(e.cfg, d)
+	for _, n := range e.cfg.Neighbors {
+		e.tell(now, n.Name, routes[n.Name])
+	}
+	e.releaseVIPs(now)
+	e.store.save(e.stored())
+	e.news.tell()
+}
+
+// expire ends what has run out: overrides, and a configuration never confirmed.
+// It says what did; empty: nothing.
+func (e *Edge) expire(now time.Time) (ended string) {
+	e.overrides = slices.DeleteFunc(slices.Clone(e.overrides), func(o policy.Override) bool {
+		if !o.Active(now) {
+			ended = "end of an override"
+			e.log.Info("override ended", "service", o.Service, "neighbor", o.Neighbor, "verb", o.Verb.String())
+		}
+		return !o.Active(now)
+	})
+	if e.pending != nil && !now.Before(e.pending.deadline) {
+		e.log.Warn("the new configuration was not confirmed: going back")
+		_, _ = e.revert(now) // it logs what came of it
+		ended = "configuration not confirmed"
+	}
+	return ended
+}
+
+func (e *Edge) watchWayBack(ctx context.Context) {
+	for ctx.Err() == nil {
+		err := e.opt.WayBack(ctx, func(wb host.WayBack) {
+			select {
+			case e.wayBacks <- wb:
+			case <-ctx.Done():
+			}
+		})
+		if err == nil {
+			return
+		}
+		e.log.Error("the routes of this machine cannot be watched; trying again", "error", err)
+		select {
+		case <-ctx.Done():
+		case <-time.After(retryAfter):
+		}
+	}
+}
