@@ -306,6 +306,9 @@ func (e *env) establish() (*end, *legSession) {
 	r.handshake(routerOpen())
 	s, _ := receive(e.t, e.leg.sessions)
 	e.await(Established)
+	if m := s.next(e.t); m[18] != typeKeepalive { // a BGP server sends nothing before
+		e.t.Fatalf("leg got a message of type %d, want a KEEPALIVE", m[18])
+	}
 	return r, s
 }
 

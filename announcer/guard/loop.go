@@ -81,7 +81,8 @@ func (l *loop) run() {
 		case conn := <-l.g.accepted:
 			l.accept(conn)
 		case n := <-l.notes:
-			if slices.Contains(l.sessions, n.from) {
+			// A context that is done closes connections by itself: not a failure.
+			if l.ctx.Err() == nil && slices.Contains(l.sessions, n.from) {
 				l.note(n)
 			}
 		}

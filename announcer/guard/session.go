@@ -184,7 +184,7 @@ func (s *session) write(msg []byte) error {
 // returns when the TCP connection is closed.
 func (s *session) end(f *fault) {
 	defer s.tcp.Close()
-	if f.notify == nil && !f.told {
+	if f.notify == nil && !f.told || s.ctx.Err() != nil {
 		return
 	}
 	stop := context.AfterFunc(s.ctx, func() { s.tcp.Close() })
