@@ -123,6 +123,9 @@ func (d *daemon) start() {
 func (d *daemon) write(config string) {
 	d.t.Helper()
 	d.node.WriteFile(configFile, config)
+	if err := os.Chmod(d.node.HostPath(configFile), 0o600); err != nil { // it holds passwords
+		d.t.Fatal(err)
+	}
 }
 
 // reload replaces the file, sends SIGHUP, and waits until the daemon has taken it up.
