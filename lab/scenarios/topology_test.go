@@ -108,6 +108,11 @@ type peer struct {
 	wire   netlab.Wire
 }
 
+// hops are the prefixes of the service video with the next hops that the router must see.
+func (p peer) hops() map[netip.Prefix]netip.Addr {
+	return map[netip.Prefix]netip.Addr{video4: p.wire.Edge4, video6: p.wire.Edge6}
+}
+
 func (s *site) peers() []peer {
 	return []peer{{"frr", s.frr, s.ToFRR}, {"bird", s.bird, s.ToBIRD}}
 }
