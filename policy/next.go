@@ -83,7 +83,8 @@ type Decision struct {
 // ServiceDecision is what shall be of one service.
 type ServiceDecision struct {
 	Name string
-	// Cause sums up: the least severe of all neighbours and families.
+	// Cause sums up: the least severe of all neighbours and families, of equal
+	// ones that whose reason ranks last.
 	Cause
 	// Since is when severity or reason last changed.
 	Since     time.Time
@@ -230,7 +231,9 @@ func decide(has bool, hard, back, soft []Cause, w words) Cause {
 	return Combine(causes...)
 }
 
-// summary is the least severe outcome, with a word on those that are worse off.
+// summary is the least severe outcome, with a word on those that differ. Of equal
+// ones it is that whose reason ranks last: what an operator said of one neighbour
+// does not hide that the service is dead.
 func summary(svc Service, ns []NeighborDecision) Cause {
 	best := Cause{Severity: Withdrawn, Reason: Normal, Detail: "no neighbour carries its prefixes"}
 	first := true
@@ -245,17 +248,17 @@ func summary(svc Service, ns []NeighborDecision) Cause {
 		}
 	}
 	each(func(_, _ string, c Cause) {
-		if first || c.Severity < best.Severity || c.Severity == best.Severity && c.Reason < best.Reason {
+		if first || c.Severity < best.Severity || c.Severity == best.Severity && c.Reason > best.Reason {
 			best, first = c, false
 		}
 	})
-	var worse []string
+	var others []string
 	each(func(n, family string, c Cause) {
-		if c.Severity > best.Severity {
-			worse = append(worse, fmt.Sprintf("%s %s %s: %s", n, family, c.Severity, c.Detail))
+		if c.Severity != best.Severity || c.Reason != best.Reason {
+			others = append(others, fmt.Sprintf("%s %s %s: %s", n, family, c.Severity, c.Detail))
 		}
 	})
-	best.Detail = strings.Join(append(nonEmpty(best.Detail), worse...), "; ")
+	best.Detail = strings.Join(append(nonEmpty(best.Detail), others...), "; ")
 	return best
 }
 
