@@ -49,19 +49,13 @@ func TestFlappingCheckDoesNotFlapThePrefix(t *testing.T) {
 	t.Parallel()
 	s := newSite(t)
 	w := s.newWitness()
-	listener, err := s.Edge.Listen("tcp", "127.0.0.1:9000")
-	if err != nil {
-		t.Fatal(err)
-	}
 	start := time.Now()
-	server := &http.Server{Handler: http.HandlerFunc(func(rw http.ResponseWriter, _ *http.Request) {
-		if up := time.Since(start)/(500*time.Millisecond)%2 == 0; !up { // at 1 Hz
+	up := func() bool { return time.Since(start)/(500*time.Millisecond)%2 == 0 } // flips at 1 Hz
+	serve(t, s.Edge, "127.0.0.1:9000", func(rw http.ResponseWriter, _ *http.Request) {
+		if !up() {
 			rw.WriteHeader(http.StatusServiceUnavailable)
 		}
-	})}
-	done := make(chan error, 1)
-	go func() { done <- server.Serve(listener) }()
-	t.Cleanup(func() { _ = server.Close(); <-done })
+	})
 
 	c := s.config()
 	c.Neighbors = append(c.Neighbors, w.neighbor())
@@ -69,11 +63,10 @@ func TestFlappingCheckDoesNotFlapThePrefix(t *testing.T) {
 	c.Services = []string{only4(`checks: [{name: web, http: {url: "http://127.0.0.1:9000/"}, interval: 50ms, fast_interval: 50ms, timeout: 40ms}]`)}
 	s.start(c)
 	w.await(soon, 1)
-	flips := 0
-	last := true
+	flips, last := 0, up()
 	holds(t, 15*time.Second, "at most one announcement and one withdrawal", func() error { // F8
-		if up := time.Since(start)/(500*time.Millisecond)%2 == 0; up != last {
-			flips, last = flips+1, up
+		if now := up(); now != last {
+			flips, last = flips+1, now
 		}
 		if events, _ := w.seen(); len(events) > 2 {
 			return differ("messages", []int{len(events)}, []int{2})

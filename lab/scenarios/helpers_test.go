@@ -131,16 +131,30 @@ func (d *daemon) write(config string) {
 // reload replaces the file, sends SIGHUP, and waits until the daemon has taken it up.
 func (d *daemon) reload(config string) {
 	d.t.Helper()
-	const done = "configuration taken up"
-	before := strings.Count(d.proc.Log(), done)
+	d.hup(config, "configuration taken up")
+}
+
+// refuse is reload for a file that must not be taken up, for a reason that the log must hold.
+func (d *daemon) refuse(config, reason string) {
+	d.t.Helper()
+	if said := d.hup(config, "was not taken up"); !strings.Contains(said, reason) {
+		d.t.Errorf("the log lacks %q:\n%s", reason, said)
+	}
+}
+
+// hup replaces the file, sends SIGHUP, waits for new lines of the log with word in them, and returns these.
+func (d *daemon) hup(config, word string) (said string) {
+	d.t.Helper()
+	before := len(d.proc.Log())
 	d.write(config)
 	d.signal(unix.SIGHUP)
-	netlab.Eventually(d.t, soon, "the daemon to take the file up", func() error {
-		if strings.Count(d.proc.Log(), done) == before {
-			return errors.New("no word of it in the log")
+	netlab.Eventually(d.t, soon, "the daemon to say "+word, func() error {
+		if said = d.proc.Log()[before:]; !strings.Contains(said, word) {
+			return fmt.Errorf("it says %q", said)
 		}
 		return nil
 	})
+	return said
 }
 
 func (d *daemon) signal(s unix.Signal) {

@@ -16,7 +16,10 @@ import (
 // 4-byte ASN), each with IPv4 and IPv6 on one session.
 type site struct {
 	*netlab.Upstreams
-	t     testing.TB
+	t testing.TB
+
+	frrASN, birdASN uint32
+
 	frr   *netlab.FRR
 	bird  *netlab.BIRD
 	nginx *netlab.Nginx
@@ -29,11 +32,16 @@ const (
 )
 
 // newSite starts the routers and nginx; the edge is the test's.
-func newSite(t testing.TB, more ...netlab.Need) *site {
+func newSite(t testing.TB) *site {
 	t.Helper()
-	s := &site{t: t}
-	needs := []netlab.Need{netlab.FRRouting, netlab.BIRDRouting, netlab.NginxServer}
-	s.Upstreams = netlab.TwoUpstreams(t, append(needs, more...)...)
+	return newSiteOf(t, frrASN, birdASN)
+}
+
+// newSiteOf is newSite with other ASNs; with the edge's own a session is internal.
+func newSiteOf(t testing.TB, frrASN, birdASN uint32) *site {
+	t.Helper()
+	s := &site{t: t, frrASN: frrASN, birdASN: birdASN}
+	s.Upstreams = netlab.TwoUpstreams(t, netlab.FRRouting, netlab.BIRDRouting, netlab.NginxServer)
 	s.frr = s.Upstreams.FRR.FRR(netlab.FRRConfig{ASN: frrASN, RouterID: "10.77.1.2", Neighbors: []netlab.FRRNeighbor{
 		{Address: s.ToFRR.Edge4, ASN: edgeASN, IPv4: true, IPv6: true, Password: frrPassword},
 	}}.String())
@@ -53,10 +61,17 @@ func (s *site) start(c configuration) {
 	}
 }
 
+func kind(asn uint32) string {
+	if asn == edgeASN {
+		return "kind: internal"
+	}
+	return "kind: transit"
+}
+
 // neighborFRR is the entry of FRR under neighbors: in the edge's configuration. Further fields may be given.
 func (s *site) neighborFRR(fields ...string) string {
 	return mapping(append([]string{
-		"name: frr", "address: " + s.ToFRR.Peer4.String(), fmt.Sprintf("asn: %d", frrASN), "kind: transit",
+		"name: frr", "address: " + s.ToFRR.Peer4.String(), fmt.Sprintf("asn: %d", s.frrASN), kind(s.frrASN),
 		"local_address: " + s.ToFRR.Edge4.String(), "password: " + frrPassword, "families: [ipv4, ipv6]",
 		fmt.Sprintf("next_hop: {ipv6: %q}", s.ToFRR.Edge6),
 	}, fields...)...)
@@ -65,7 +80,7 @@ func (s *site) neighborFRR(fields ...string) string {
 // neighborBIRD is the entry of BIRD.
 func (s *site) neighborBIRD(fields ...string) string {
 	return mapping(append([]string{
-		"name: bird", "address: " + s.ToBIRD.Peer4.String(), fmt.Sprintf("asn: %d", birdASN), "kind: transit",
+		"name: bird", "address: " + s.ToBIRD.Peer4.String(), fmt.Sprintf("asn: %d", s.birdASN), kind(s.birdASN),
 		"local_address: " + s.ToBIRD.Edge4.String(), "password: " + birdPassword, "ttl_security: true", "families: [ipv4, ipv6]",
 		fmt.Sprintf("next_hop: {ipv6: %q}", s.ToBIRD.Edge6),
 	}, fields...)...)

@@ -52,7 +52,9 @@ func TestFamilyWithoutAWayBackIsWithdrawn(t *testing.T) {
 			quiet := func(what string) {
 				t.Helper()
 				counted := s.counts()
-				holds(t, 2*grace, what, func() error { return differ("counters", []string{fmt.Sprint(s.counts())}, []string{fmt.Sprint(counted)}) })
+				holds(t, 2*grace, what, func() error {
+					return differ("counters", []string{fmt.Sprint(s.counts())}, []string{fmt.Sprint(counted)})
+				})
 			}
 
 			lost := time.Now()
