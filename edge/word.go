@@ -19,19 +19,19 @@ func (e *Edge) SetOverride(ctx context.Context, s Selector, w Word) ([]policy.Ov
 	}
 	return e.override(ctx, s, w.Reason, w.By, w.Verb.String(), func(now time.Time, services []config.Service, neighbors []string) ([]policy.Override, error) {
 		withdrawAt := func(svc config.Service, n string) time.Time { return e.withdrawAt(now, svc, n) }
-		next := overridesWith(e.overrides, w.build(now, services, neighbors, withdrawAt))
-		return next, e.refuseDead(now, services, neighbors, w, next)
+		fresh := w.build(now, services, neighbors, withdrawAt)
+		return overridesWith(e.overrides, fresh), e.refuseDead(now, services, neighbors, w, fresh)
 	})
 }
 
-// refuseDead refuses to announce a dead service without EvenIfDead: if nothing
-// that was asked for would be announced for a hard failure.
-func (e *Edge) refuseDead(now time.Time, services []config.Service, neighbors []string, w Word, next []policy.Override) error {
+// refuseDead refuses to announce a dead service without EvenIfDead: if for a hard
+// failure nothing that was asked for would be announced, whatever else was said.
+func (e *Edge) refuseDead(now time.Time, services []config.Service, neighbors []string, w Word, fresh []policy.Override) error {
 	if w.Verb != policy.Announce || w.EvenIfDead {
 		return nil
 	}
 	in := e.input(now, e.cfg)
-	in.Overrides = next
+	in.Overrides = fresh
 	_, d := policy.Next(policyConfig(e.cfg), e.state, in)
 	for _, svc := range services {
 		var causes []policy.Cause

@@ -268,3 +268,14 @@ func TestWithoutALadderTheReturnIsAtOnce(t *testing.T) {
 		t.Errorf("%v", d.Services[0].Cause)
 	}
 }
+
+func TestASoftFailureSteersThroughARestart(t *testing.T) {
+	s, _ := Next(node(), inService(t), with(at(time.Second), Up, Down))
+	s, d := Next(node(), restart(t, s), with(at(2*time.Second), Up, Unknown))
+	if got, want := d.Services[0].Cause, (Cause{Steered, SoftFailure, "origin: slow"}); got != want {
+		t.Errorf("before the first verdict: %v, want %v", got, want)
+	}
+	if _, d = Next(node(), s, healthy(at(3*time.Second))); d.Services[0].Severity != Steered || !d.Wake.Equal(at(13*time.Second)) {
+		t.Errorf("with it: %v, wake %v; want steered for 10 s", d.Services[0].Cause, d.Wake)
+	}
+}
