@@ -90,27 +90,6 @@ func count(t testing.TB, p peer) netlab.Counts {
 	return c
 }
 
-func TestQuietMinuteSendsNoUpdate(t *testing.T) {
-	t.Parallel()
-	s := newSite(t)
-	w := s.newWitness()
-	c := s.config()
-	c.Neighbors = append(c.Neighbors, w.neighbor())
-	c.Services = []string{video("checks: [" + webCheck("watch: true", "interval: 200ms") + "]")}
-	s.start(c)
-	s.awaitRoutes(soon, look{})
-	w.await(soon, 2)
-	before, counted := s.sessions(), s.counts()
-	holds(t, time.Minute, "quiet", func() error { // U13
-		if now := s.counts(); now["frr"] != counted["frr"] || now["bird"] != counted["bird"] {
-			return fmt.Errorf("counted %v, then %v", counted, now)
-		}
-		return nil
-	})
-	w.count(2)
-	s.sameSessions(before)
-}
-
 func TestOneNeighborIsDrainedAlone(t *testing.T) {
 	t.Parallel()
 	s := newSite(t)

@@ -45,11 +45,17 @@ func newSiteOf(t testing.TB, frrASN, birdASN uint32) *site {
 	s.frr = s.Upstreams.FRR.FRR(netlab.FRRConfig{ASN: frrASN, RouterID: "10.77.1.2", Neighbors: []netlab.FRRNeighbor{
 		{Address: s.ToFRR.Edge4, ASN: edgeASN, IPv4: true, IPv6: true, Password: frrPassword},
 	}}.String())
-	s.bird = s.Upstreams.BIRD.BIRD(netlab.BIRDConfig{ASN: birdASN, RouterID: "10.77.2.2", Neighbors: []netlab.BIRDNeighbor{
-		{Name: "edge", Address: s.ToBIRD.Edge4, ASN: edgeASN, IPv4: true, IPv6: true, Password: birdPassword, TTLSecurity: true},
-	}}.String())
+	s.startBIRD()
 	s.nginx = s.Edge.Nginx("0.0.0.0:8080", "[::]:8080")
 	return s
+}
+
+// startBIRD starts BIRD, again after it has ended.
+func (s *site) startBIRD() {
+	s.t.Helper()
+	s.bird = s.Upstreams.BIRD.BIRD(netlab.BIRDConfig{ASN: s.birdASN, RouterID: "10.77.2.2", Neighbors: []netlab.BIRDNeighbor{
+		{Name: "edge", Address: s.ToBIRD.Edge4, ASN: edgeASN, IPv4: true, IPv6: true, Password: birdPassword, TTLSecurity: true},
+	}}.String())
 }
 
 // start starts the edge and waits for both sessions.

@@ -1,0 +1,27 @@
+package scenarios
+
+import (
+	"fmt"
+	"testing"
+	"time"
+)
+
+// The longest test stands in the first file, so that the others run beside it.
+
+func TestQuietMinuteSendsNoUpdate(t *testing.T) {
+	t.Parallel()
+	s := newSite(t)
+	w := s.newWitness()
+	c := s.config()
+	c.Neighbors = append(c.Neighbors, w.neighbor())
+	c.Services = []string{video("checks: [" + webCheck("watch: true", "interval: 200ms") + "]")}
+	s.start(c)
+	s.awaitRoutes(soon, look{})
+	w.await(soon, 2)
+	before, counted := s.sessions(), s.counts()
+	holds(t, time.Minute, "quiet", func() error { // U13
+		return differ("counters", []string{fmt.Sprint(s.counts())}, []string{fmt.Sprint(counted)})
+	})
+	w.count(2)
+	s.sameSessions(before)
+}

@@ -1,0 +1,66 @@
+package scenarios
+
+import (
+	"os"
+	"strings"
+	"testing"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/catchment-bgp/catchment/lab/netlab"
+)
+
+func TestLeavingDoesNotWaitForRoutersThatAreStuck(t *testing.T) {
+	t.Parallel()
+	s := newSite(t)
+	s.start(s.config())
+	s.awaitRoutes(soon, look{})
+	if err := s.bird.Proc().Signal(unix.SIGSTOP); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = s.bird.Proc().Signal(unix.SIGCONT) })
+	s.Edge.MustRun("ip", "link", "set", "dev", s.ToFRR.EdgeIf, "down")
+	began := time.Now()
+	s.edge.leave()
+	t.Logf("from SIGTERM to the end of the process: %v", time.Since(began))
+	if v := s.vips(); v != "" {
+		t.Errorf("VIPs stay: %q", v)
+	}
+}
+
+func TestLeavingRightAfterTheStartLeavesNothing(t *testing.T) {
+	t.Parallel()
+	s := newSite(t)
+	s.edge = startEdge(t, s.Edge, s.config().String())
+	s.edge.leave()
+	if v := s.vips(); v != "" {
+		t.Errorf("VIPs stay: %q", v)
+	}
+	if err := s.none(); err != nil {
+		t.Error(err)
+	}
+	if _, err := os.Stat(s.Edge.HostPath(controlFile)); !os.IsNotExist(err) {
+		t.Errorf("the socket stays: %v", err)
+	}
+}
+
+func TestSecondDaemonIsRefusedAndTheFirstRunsOn(t *testing.T) {
+	t.Parallel()
+	s := newSite(t)
+	s.start(s.config())
+	s.awaitRoutes(soon, look{})
+	before, counted, vips := s.sessions(), s.counts(), s.vips()
+	second := s.Edge.Start("second", netlab.Binary(t, "./cmd/catchment-edge"), "--config", configFile)
+	if code, err := second.Wait(soon); err != nil || code != 1 || !strings.Contains(second.Log(), "is catchment-edge running already?") {
+		t.Errorf("exit code %d, %v: %s", code, err, second.Log())
+	}
+	s.untouched(counted)
+	s.sameSessions(before)
+	if now := s.vips(); now != vips {
+		t.Errorf("VIPs %q, then %q", vips, now)
+	}
+	if st, err := os.Stat(s.Edge.HostPath(controlFile)); err != nil || st.Mode().Perm() != 0o660 {
+		t.Errorf("the socket: %v, %v", st, err)
+	}
+}
