@@ -84,7 +84,7 @@ control: unix://DIR/edge.sock
 metrics: 127.0.0.1:9179
 links: [{name: uplink, capacity: 10Gbps}]
 neighbors:
-  - {name: transit, address: 10.77.1.2, asn: 65001, kind: transit, local_address: 10.77.1.1, families: [ipv4, ipv6], next_hop: {ipv6: "fd77:1::1"}, link: uplink, ladder: [{prepend: 1}, {prepend: 5, community: ["65001:3001"]}, {withdraw: true}]}
+  - {name: transit, address: 10.77.1.2, asn: 65001, kind: transit, local_address: 10.77.1.1, families: [ipv4, ipv6], next_hop: {ipv6: "fd77:1::1"}, link: uplink, ladder: [{community: ["65001:3000"]}, {prepend: 5, community: ["65001:3001"]}, {withdraw: true}]}
   - {name: ix, address: 10.77.2.2, asn: 65002, kind: ix, local_address: 10.77.2.1, families: [ipv4, ipv6], next_hop: {ipv6: "fd77:2::1"}}
 services:
   - name: video
@@ -249,11 +249,13 @@ func bubble(t *testing.T, f func(t *testing.T, w *world)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t)
+		defer func() {
+			if w.node != nil {
+				w.leave()
+				<-w.node.Gone()
+			}
+		}()
 		f(t, w)
-		if w.node != nil && w.left != nil {
-			w.leave()
-			<-w.node.Gone()
-		}
 	})
 }
 
