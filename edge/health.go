@@ -2,7 +2,10 @@ package edge
 
 import (
 	"context"
+	"maps"
+	"net/netip"
 	"reflect"
+	"slices"
 	"strings"
 	"sync"
 
@@ -76,7 +79,8 @@ func runCheck(ctx context.Context, c healthcheck.Check, report func(healthcheck.
 // set makes the running checks be those of the configuration; was is the one
 // before it, nil at the start. Unchanged checks run on. Those that a reload adds to
 // a service, or points at something else, only observe until they have passed
-// once: a mistake in a check takes nothing down.
+// once: a mistake in a check takes nothing down. Those of a service that takes
+// prefixes over from another one, as when it was renamed, go on from its verdicts.
 func (cs *checks) set(ctx context.Context, c, was *config.Config) {
 	known := map[string]bool{}
 	if was != nil {
@@ -86,7 +90,7 @@ func (cs *checks) set(ctx context.Context, c, was *config.Config) {
 			cs.last[groupKey{svc.Name, true}] = cs.group(svc, nil, true)
 		}
 	}
-	old := cs.run
+	old, all := cs.run, maps.Clone(cs.run)
 	cs.run = map[checkKey]*check{}
 	for _, svc := range c.Services {
 		for _, hc := range svc.Checks {
@@ -98,7 +102,9 @@ func (cs *checks) set(ctx context.Context, c, was *config.Config) {
 			}
 			ck := &check{config: hc, observing: known[svc.Name], status: healthcheck.Status{Name: hc.Name, Soft: hc.Soft}}
 			if running := old[key]; running != nil && sameTarget(hc, running.config) {
-				ck.observing, ck.status, ck.inherited = running.observing, running.status, true
+				ck.inherit(running)
+			} else if !known[svc.Name] && was != nil {
+				ck.inherit(predecessor(all, was.Services, svc, hc))
 			}
 			cs.start(ctx, key, ck)
 		}
@@ -108,10 +114,36 @@ func (cs *checks) set(ctx context.Context, c, was *config.Config) {
 	}
 }
 
-// sameTarget says whether two checks ask the same, if at other times.
+// inherit takes over what is known of another check; nil: nothing is.
+func (ck *check) inherit(from *check) {
+	if from == nil {
+		return
+	}
+	ck.observing, ck.status, ck.inherited = from.observing, from.status, true
+	ck.status.Name = ck.config.Name
+}
+
+// predecessor finds the check of another service that announced a prefix of svc
+// and asked the same as hc; nil: there is none.
+func predecessor(running map[checkKey]*check, was []config.Service, svc config.Service, hc healthcheck.Check) *check {
+	for _, old := range was {
+		if !slices.ContainsFunc(old.Prefixes, func(p netip.Prefix) bool { return slices.Contains(svc.Prefixes, p) }) {
+			continue
+		}
+		for _, oc := range old.Checks {
+			if ck := running[checkKey{old.Name, oc.Name}]; ck != nil && sameTarget(hc, oc) {
+				return ck
+			}
+		}
+	}
+	return nil
+}
+
+// sameTarget says whether two checks ask the same, if at other times or under
+// another name.
 func sameTarget(a, b healthcheck.Check) bool {
 	for _, c := range []*healthcheck.Check{&a, &b} {
-		c.Interval, c.FastInterval, c.Rise, c.Fall, c.Jitter, c.Watch, c.RestartGrace = 0, 0, 0, 0, 0, false, 0
+		c.Name, c.Interval, c.FastInterval, c.Rise, c.Fall, c.Jitter, c.Watch, c.RestartGrace = "", 0, 0, 0, 0, 0, false, 0
 	}
 	return reflect.DeepEqual(a, b)
 }
