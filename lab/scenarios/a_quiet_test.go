@@ -18,10 +18,13 @@ func TestQuietMinuteSendsNoUpdate(t *testing.T) {
 	s.start(c)
 	s.awaitRoutes(soon, look{})
 	w.await(soon, 2)
-	before, counted := s.sessions(), s.counts()
+	before, counted, log := s.sessions(), s.counts(), s.edge.proc.Log()
 	holds(t, time.Minute, "quiet", func() error { // U13
 		return differ("counters", []string{fmt.Sprint(s.counts())}, []string{fmt.Sprint(counted)})
 	})
 	w.count(2)
 	s.sameSessions(before)
+	if now := s.edge.proc.Log(); now != log {
+		t.Errorf("the daemon logs although nothing changes: %s", now[len(log):])
+	}
 }

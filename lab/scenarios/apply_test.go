@@ -252,3 +252,26 @@ func TestApplyRefusesAWrongFile(t *testing.T) {
 		t.Errorf("the file on disk: %v\n%s", err, text)
 	}
 }
+
+func TestTrialEndsWithTheProcess(t *testing.T) {
+	t.Parallel()
+	s := newSite(t)
+	old := s.config()
+	s.start(old)
+	s.awaitRoutes(soon, look{})
+	fresh := old
+	fresh.Neighbors = []string{s.neighborFRR("prepend: 1"), s.neighborBIRD()}
+	for name, end := range map[string]func(){"SIGKILL": func() { s.edge.proc.Kill() }, "SIGTERM": s.edge.leave} {
+		s.edge.must("apply", "--config", hostFile(t, "new.yaml", fresh.String()), "--confirm-within", "1m")
+		s.awaitRoutesAt(s.peers()[0], soon, look{prepend: 1})
+		end()
+		if text, err := os.ReadFile(s.Edge.HostPath(configFile)); err != nil || string(text) != old.String() {
+			t.Errorf("%s: the file on disk: %v\n%s", name, err, text)
+		}
+		s.edge.start()
+		s.awaitRoutes(sessionWait, look{})
+		if a := s.edge.cli("confirm"); a.code != 2 {
+			t.Errorf("%s: a trial goes on after the restart: exit code %d", name, a.code)
+		}
+	}
+}

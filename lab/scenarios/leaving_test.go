@@ -64,3 +64,35 @@ func TestSecondDaemonIsRefusedAndTheFirstRunsOn(t *testing.T) {
 		t.Errorf("the socket: %v, %v", st, err)
 	}
 }
+
+func TestDaemonThatCannotStartTouchesNothing(t *testing.T) {
+	t.Parallel()
+	s := newSite(t)
+	listener, err := s.Edge.Listen("tcp", "127.0.0.1:9179")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer listener.Close()
+	s.Edge.WriteFile("/var/lib/file", "no directory")
+	for line, says := range map[string]string{
+		"metrics: 127.0.0.1:9179":               "address already in use",
+		"state_dir: /var/lib/file/x":            "/var/lib/file",
+		"control: unix:///run/nginx/nginx.conf": "is not a socket",
+	} {
+		c := s.config()
+		c.Lines = []string{line}
+		s.Edge.WriteFile("/run/edge/broken.yaml", c.String())
+		broken := s.Edge.Start("broken", netlab.Binary(t, "./cmd/catchment-edge"), "--config", "/run/edge/broken.yaml")
+		if code, err := broken.Wait(soon); err != nil || code != 1 || !strings.Contains(broken.Log(), says) {
+			t.Errorf("%s: exit code %d, %v: %s", line, code, err, broken.Log())
+		}
+		if v := s.vips(); v != "" {
+			t.Errorf("%s: VIPs %q", line, v)
+		}
+	}
+	for _, p := range s.peers() {
+		if now, err := p.router.Session(p.wire.Edge4); err != nil || now.State == netlab.Established || now.LastError != "" {
+			t.Errorf("%s saw a session: %+v, %v", p.name, now, err)
+		}
+	}
+}

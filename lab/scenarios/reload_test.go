@@ -136,3 +136,29 @@ func TestNewCheckOnlyObservesUntilItHasPassed(t *testing.T) {
 	s.awaitNone(soon) // from now on it counts
 	s.sameSessions(before)
 }
+
+func TestRenamedServiceAndChangedCheckCostNoUpdate(t *testing.T) {
+	t.Parallel()
+	s := newSite(t)
+	s.start(s.config())
+	s.awaitRoutes(soon, look{})
+	before, counted := s.sessions(), s.counts()
+	for _, service := range []string{
+		video("checks: [" + webCheck("interval: 500ms", "rise: 3") + "]"), // other times
+		video("name: film", "checks: ["+webCheck("interval: 500ms", "rise: 3")+"]"),
+		video("name: film", "checks: ["+webCheck("watch: true")+"]"),
+		video("name: video"),
+	} {
+		c := s.config()
+		c.Services = []string{service}
+		if plan := s.edge.must("plan", "--config", hostFile(t, "new.yaml", c.String())); !strings.HasPrefix(plan, "no change\n") {
+			t.Errorf("the plan: %s", plan)
+		}
+		s.edge.reload(c.String())
+		holds(t, 500*time.Millisecond, "the announcement", s.present)
+	}
+	s.untouched(counted)
+	s.nginx.Kill() // the check that came last does count
+	s.awaitNone(soon)
+	s.sameSessions(before)
+}
