@@ -142,15 +142,40 @@ func (s *speaker) join(localASN, peerASN uint32, v4, v6 bool) error {
 	return nil
 }
 
-// part removes the neighbour, if there is one.
+const (
+	// partTime bounds the wait for GoBGP to notice that the guard has hung up,
+	// which takes it some microseconds; partPoll is the time between two looks.
+	partTime = 200 * time.Millisecond
+	partPoll = 500 * time.Microsecond
+)
+
+// part removes the neighbour, if there is one. The guard has closed its
+// connection before.
 func (s *speaker) part() error {
-	found := false
-	ctx := context.Background()
-	err := s.bgp.ListPeer(ctx, &api.ListPeerRequest{}, func(*api.Peer) { found = true })
+	// A GoBGP whose neighbour is removed between OPEN and KEEPALIVE leaves a
+	// goroutine behind for ever when a message has just come in.
+	deadline := time.Now().Add(partTime)
+	state, found, err := s.peerState()
+	for found && handshaking(state) && time.Now().Before(deadline) {
+		time.Sleep(partPoll)
+		state, found, err = s.peerState()
+	}
 	if err != nil || !found {
 		return err
 	}
-	return s.bgp.DeletePeer(ctx, &api.DeletePeerRequest{Address: loopback.String()})
+	return s.bgp.DeletePeer(context.Background(), &api.DeletePeerRequest{Address: loopback.String()})
+}
+
+func handshaking(state api.PeerState_SessionState) bool {
+	return state == api.PeerState_OPENSENT || state == api.PeerState_OPENCONFIRM
+}
+
+// peerState is the state of the neighbour, if there is one.
+func (s *speaker) peerState() (state api.PeerState_SessionState, found bool, err error) {
+	err = s.bgp.ListPeer(context.Background(), &api.ListPeerRequest{}, func(p *api.Peer) {
+		state, found = p.GetState().GetSessionState(), true
+	})
+	return state, found, err
 }
 
 // announce adds a path or replaces the one with the same prefix.
