@@ -8,16 +8,20 @@ import (
 
 // Path attribute types.
 const (
-	AttrOrigin         = 1
-	AttrASPath         = 2
-	AttrNextHop        = 3
-	AttrMED            = 4
-	AttrLocalPref      = 5
-	AttrCommunities    = 8
-	AttrMPReach        = 14
-	AttrMPUnreach      = 15
-	AttrExtCommunities = 16
-	AttrOTC            = 35
+	AttrOrigin           = 1
+	AttrASPath           = 2
+	AttrNextHop          = 3
+	AttrMED              = 4
+	AttrLocalPref        = 5
+	AttrAtomicAggregate  = 6
+	AttrAggregator       = 7
+	AttrCommunities      = 8
+	AttrMPReach          = 14
+	AttrMPUnreach        = 15
+	AttrExtCommunities   = 16
+	AttrAS4Path          = 17 // RFC 6793
+	AttrLargeCommunities = 32
+	AttrOTC              = 35
 )
 
 // Attr is a path attribute as it is on the wire.
