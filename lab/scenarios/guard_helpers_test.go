@@ -1,11 +1,15 @@
 package scenarios
 
 import (
+	"bufio"
 	"context"
 	"errors"
 	"fmt"
 	"net"
+	"net/http"
 	"net/netip"
+	"strconv"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -54,7 +58,9 @@ func (h *hub) spoke(name string) *spoke {
 func (h *hub) link(near, far *netlab.Node) *spoke {
 	h.t.Helper()
 	h.links++
-	addr := func(format string, host int) netip.Addr { return netip.MustParseAddr(fmt.Sprintf(format, h.links, host)) }
+	addr := func(format string, host int) netip.Addr {
+		return netip.MustParseAddr(fmt.Sprintf(format, h.links, host))
+	}
 	s := &spoke{t: h.t, name: far.Name(), node: far, Wire: netlab.Wire{
 		Edge4: addr("10.78.%d.%d", 1), Peer4: addr("10.78.%d.%d", 2),
 		Edge6: addr("fd78:%d::%d", 1), Peer6: addr("fd78:%d::%d", 2),
@@ -91,7 +97,7 @@ func always(neighbors ...string) configuration {
 	return configuration{
 		Neighbors: neighbors,
 		Services:  []string{mapping("name: video", fmt.Sprintf("prefixes: [%s, %q]", video4, video6))},
-		Lines:     []string{"way_back: {require: none}"},
+		Lines:     []string{"way_back: {require: none}", "metrics: " + metricsAddress},
 	}
 }
 
@@ -116,8 +122,35 @@ func (d *daemon) api() edgev1.EdgeClient {
 	return edgev1.NewEdgeClient(conn)
 }
 
+const metricsAddress = "127.0.0.1:9179"
+
+// metric reads one series of /metrics, a name with its labels if it has any; it must be there.
+func (d *daemon) metric(series string) float64 {
+	d.t.Helper()
+	client := http.Client{Timeout: soon, Transport: &http.Transport{DialContext: d.node.DialContext, DisableKeepAlives: true}}
+	answer, err := client.Get("http://" + metricsAddress + "/metrics")
+	if err != nil {
+		d.t.Fatal(err)
+	}
+	defer answer.Body.Close()
+	lines := bufio.NewScanner(answer.Body)
+	for lines.Scan() {
+		if value, ok := strings.CutPrefix(lines.Text(), series+" "); ok {
+			number, err := strconv.ParseFloat(value, 64)
+			if err != nil {
+				d.t.Fatal(err)
+			}
+			return number
+		}
+	}
+	d.t.Fatalf("/metrics has no %s: %v", series, lines.Err())
+	return 0
+}
+
 // asked bounds a call of the API.
-func asked() (context.Context, context.CancelFunc) { return context.WithTimeout(context.Background(), soon) }
+func asked() (context.Context, context.CancelFunc) {
+	return context.WithTimeout(context.Background(), soon)
+}
 
 // atNeighbor is what the daemon's status says of the first service at a neighbour.
 func atNeighbor(api edgev1.EdgeClient, name string) (*edgev1.Neighbor, error) {
@@ -276,8 +309,12 @@ func (e *ear) await(within time.Duration, from int, what string, wanted func(hea
 }
 
 // announces and withdraws say whether an UPDATE does that to a prefix.
-func announces(p netip.Prefix) func(heard) bool { return func(u heard) bool { return has(u.Announced, p) } }
-func withdraws(p netip.Prefix) func(heard) bool { return func(u heard) bool { return has(u.Withdrawn, p) } }
+func announces(p netip.Prefix) func(heard) bool {
+	return func(u heard) bool { return has(u.Announced, p) }
+}
+func withdraws(p netip.Prefix) func(heard) bool {
+	return func(u heard) bool { return has(u.Withdrawn, p) }
+}
 
 func has(list []netip.Prefix, p netip.Prefix) bool {
 	for _, q := range list {
