@@ -107,6 +107,8 @@ const (
 	settleTime = 3 * time.Second
 	// closeTime bounds the end of the sessions when leaving.
 	closeTime = 3 * time.Second
+	// writeTime bounds the wait for the disk when leaving.
+	writeTime = time.Second
 )
 
 // New makes an edge node of a valid configuration. It opens the state directory

@@ -34,7 +34,7 @@ func (e *Edge) leave() {
 		}
 	}
 	e.store.save(e.stored())
-	ctx, cancel = context.WithTimeout(context.Background(), closeTime)
+	ctx, cancel = context.WithTimeout(context.Background(), writeTime)
 	defer cancel()
 	if err := e.free(ctx); err != nil {
 		e.log.Error("close", "error", err)

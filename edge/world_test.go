@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
+	"maps"
 	"net/netip"
 	"os"
 	"path/filepath"
@@ -273,11 +274,9 @@ func up(t *testing.T, f func(t *testing.T, w *world), edits ...string) {
 func (w *world) well() {
 	w.rest()
 	w.wayBack <- host.WayBack{IPv4: true, IPv6: true}
+	w.rest()
 	w.mu.Lock()
-	names := make([]string, 0, len(w.probes))
-	for name := range w.probes {
-		names = append(names, name)
-	}
+	names := slices.Sorted(maps.Keys(w.probes))
 	w.mu.Unlock()
 	for _, name := range names {
 		w.report(name, "")
