@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/catchment-bgp/catchment/announcer/host"
+	"github.com/catchment-bgp/catchment/edge/config"
 )
 
 // announced are the lines of the journal that tell a neighbour of a route.
@@ -205,4 +206,42 @@ func TestAStateDirectoryThatCannotBeMadeIsAStartError(t *testing.T) {
 	if _, err := New(c, nil, w.options()); err == nil || !strings.Contains(err.Error(), "state_dir") {
 		t.Errorf("New: %v", err)
 	}
+}
+
+func TestWithoutAWatchOfAddressesTheNodeRunsAllTheSame(t *testing.T) {
+	for name, spoil := range map[string]func(w *world){
+		"it cannot be begun": func(w *world) { w.vips.news = nil },
+		"it ends":            func(w *world) { close(w.vips.news) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			bubble(t, func(t *testing.T, w *world) {
+				spoil(w)
+				w.start()
+				w.well()
+				w.expect("ix", ix4, ix6)
+				n := w.journal.len()
+				w.pass(time.Minute)
+				if got := w.journal.since(n); got != nil {
+					t.Errorf("the loop does not come to rest: %q", got)
+				}
+			})
+		})
+	}
+}
+
+func TestWarningsOfTheConfigurationAreLogged(t *testing.T) {
+	bubble(t, func(t *testing.T, w *world) {
+		node, err := New(w.config(), []config.Problem{{File: "/etc/catchment/edge.yaml", Line: 7, Path: "services[0]", Text: "no checks"}}, w.options())
+		if err != nil {
+			t.Fatal(err)
+		}
+		w.adopt(node)
+		w.rest()
+		if !strings.Contains(w.log.String(), "services[0]: no checks") {
+			t.Errorf("%s", w.log)
+		}
+		if got := w.snapshot().proto().GetWarnings(); len(got) != 1 || !strings.Contains(got[0], "no checks") {
+			t.Errorf("in the status: %q", got)
+		}
+	})
 }
