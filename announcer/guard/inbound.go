@@ -142,7 +142,7 @@ func (in *inbound) expected(kind byte) *fault {
 		if !in.tell.live() {
 			return &fault{reason: "the session is over"}
 		}
-		in.live, in.passed = true, in.now()
+		in.live = true
 	}
 	return nil
 }
@@ -163,7 +163,7 @@ func (in *inbound) open(body []byte) *fault {
 // brings the session up.
 func (in *inbound) keepalive() *fault {
 	if !in.alive {
-		in.alive = true
+		in.alive, in.passed = true, in.now()
 		in.tell.alive()
 		return nil
 	}

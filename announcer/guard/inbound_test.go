@@ -100,6 +100,20 @@ func TestOnlyComposedMessagesReachTheLeg(t *testing.T) {
 	}
 }
 
+func TestFirstUpdateLongAfterTheStartKeepsTheLegAlive(t *testing.T) {
+	r := newRig(bytes.NewReader(started(routerOpen())), nil)
+	r.in.run()
+	before := r.kinds(t, typeKeepalive)
+	for i := range 3 { // no KEEPALIVE of the router comes between
+		r.time = r.time.Add(4500 * time.Millisecond)
+		r.in.r.Reset(bytes.NewReader(update(60)))
+		r.in.run()
+		if n := r.kinds(t, typeKeepalive) - before; n != i+1 {
+			t.Errorf("after %d UPDATEs 4.5 s apart the leg got %d KEEPALIVEs", i+1, n)
+		}
+	}
+}
+
 func TestFloodOfUpdatesKeepsTheLegAlive(t *testing.T) {
 	stream := append([]byte(nil), started(routerOpen())...)
 	const every, flood = 5 * time.Millisecond, 60 * time.Second
