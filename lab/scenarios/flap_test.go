@@ -14,13 +14,15 @@ func TestRestartOfTheServiceIsNoFailure(t *testing.T) {
 	s.start(c)
 	s.awaitRoutes(soon, look{})
 	before, counted := s.sessions(), s.counts()
-	for range 3 {
-		if err := s.nginx.Restart(); err != nil {
+	for _, away := range []time.Duration{0, 300 * time.Millisecond, 600 * time.Millisecond} {
+		if err := s.nginx.Stop(); err != nil {
 			t.Fatal(err)
 		}
-		holds(t, 1500*time.Millisecond, "the announcement over a restart of nginx", func() error {
-			return s.present()
-		})
+		holds(t, away, "the announcement while nginx is away", s.present)
+		if err := s.nginx.Start(); err != nil {
+			t.Fatal(err)
+		}
+		holds(t, 1500*time.Millisecond, "the announcement after a restart of nginx", s.present)
 	}
 	s.untouched(counted)
 	s.sameSessions(before)

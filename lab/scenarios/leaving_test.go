@@ -1,6 +1,7 @@
 package scenarios
 
 import (
+	"fmt"
 	"os"
 	"strings"
 	"testing"
@@ -32,17 +33,36 @@ func TestLeavingDoesNotWaitForRoutersThatAreStuck(t *testing.T) {
 func TestLeavingRightAfterTheStartLeavesNothing(t *testing.T) {
 	t.Parallel()
 	s := newSite(t)
-	s.edge = startEdge(t, s.Edge, s.config().String())
-	s.edge.leave()
-	if v := s.vips(); v != "" {
-		t.Errorf("VIPs stay: %q", v)
+	program := netlab.Binary(t, "./cmd/catchment-edge")
+	for _, after := range []string{"msg=started", "VIP added", "session established"} {
+		s.Edge.WriteFile(configFile, s.config().String())
+		edge := s.Edge.Start("catchment-edge", program, "--config", configFile)
+		netlab.Eventually(t, soon, after, func() error {
+			if !strings.Contains(edge.Log(), after) {
+				return fmt.Errorf("the log: %s", edge.Log())
+			}
+			return nil
+		})
+		if err := edge.Signal(unix.SIGTERM); err != nil {
+			t.Fatal(err)
+		}
+		if code, err := edge.Wait(10 * time.Second); err != nil || code != 0 {
+			t.Errorf("SIGTERM after %q: exit code %d, %v", after, code, err)
+		}
+		s.leftNothing(after)
 	}
-	if err := s.none(); err != nil {
-		t.Error(err)
+}
+
+// leftNothing fails the test when something of the daemon is still there.
+func (s *site) leftNothing(when string) {
+	s.t.Helper()
+	if v := s.vips(); v != "" {
+		s.t.Errorf("SIGTERM after %q: VIPs stay: %q", when, v)
 	}
 	if _, err := os.Stat(s.Edge.HostPath(controlFile)); !os.IsNotExist(err) {
-		t.Errorf("the socket stays: %v", err)
+		s.t.Errorf("SIGTERM after %q: the socket stays: %v", when, err)
 	}
+	s.awaitNone(time.Second)
 }
 
 func TestSecondDaemonIsRefusedAndTheFirstRunsOn(t *testing.T) {
