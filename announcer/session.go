@@ -365,7 +365,7 @@ func (s *session) agree(st guard.Status) {
 	s.mu.Unlock()
 	if left != nil {
 		slices.Sort(left)
-		s.log.Warn("the neighbour does not take routes of this form or family", "routes", left, "carries", st.Families, "extended_next_hop", a.extendedNextHop)
+		s.log.Warn("the neighbour does not take routes of this form or family", "routes", left, "carries", fmt.Sprint(st.Families), "extended_next_hop", a.extendedNextHop)
 	}
 	s.poke()
 }
