@@ -14,7 +14,7 @@ func TestQuietMinuteSendsNoUpdate(t *testing.T) {
 	w := s.newWitness()
 	c := s.config()
 	c.Neighbors = append(c.Neighbors, w.neighbor())
-	c.Services = []string{video("checks: [" + webCheck("watch: true", "interval: 200ms") + "]")}
+	c.Services = []string{video("checks: [" + webCheck("watch: true") + "]")}
 	s.start(c)
 	s.awaitRoutes(soon, look{})
 	w.await(soon, 2)

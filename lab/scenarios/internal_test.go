@@ -48,7 +48,7 @@ func TestInternalNeighborIsSteeredByItsLadder(t *testing.T) {
 	shared := startOrigin(t, s.Edge, "127.0.0.1:9000")
 	c := s.config()
 	c.Neighbors[0] = s.neighborFRR("local_pref: 200", "ladder: [{local_pref: 50}]")
-	c.Services = []string{video(fmt.Sprintf("checks: [%s, {name: origin, http: {url: 'http://127.0.0.1:9000/'}, scope: soft, interval: 200ms}]", webCheck()))}
+	c.Services = []string{video(fmt.Sprintf("checks: [%s, {name: origin, http: {url: 'http://127.0.0.1:9000/'}, scope: soft, interval: 500ms, timeout: 400ms}]", webCheck()))}
 	s.start(c)
 	s.awaitRoutesAt(s.peers()[0], soon, look{internal: true, localPref: new(uint32(200))})
 	shared.broken.Store(true)

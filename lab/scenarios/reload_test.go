@@ -115,7 +115,7 @@ func TestNewCheckOnlyObservesUntilItHasPassed(t *testing.T) {
 	s.awaitRoutes(soon, look{})
 	before, counted := s.sessions(), s.counts()
 	c := s.config()
-	c.Services = []string{video("checks: [" + webCheck() + ", {name: typo, http: {url: 'http://127.0.0.1:9000/'}, interval: 200ms}]")}
+	c.Services = []string{video("checks: [" + webCheck() + ", {name: typo, http: {url: 'http://127.0.0.1:9000/'}, interval: 500ms, timeout: 400ms}]")}
 	s.edge.reload(c.String())
 	netlab.Eventually(t, soon, "a failure of the new check", func() error {
 		if text := s.edge.must("status", "-o", "json"); !strings.Contains(text, "connection refused") {

@@ -43,7 +43,7 @@ func TestSoftFailureSteersAndHardFailureElsewhereDoesNot(t *testing.T) {
 	shared := startOrigin(t, s.Edge, "127.0.0.1:9000")
 	dns := startOrigin(t, s.Edge, "127.0.0.1:9001")
 	check := func(name string, port int, more string) string {
-		return fmt.Sprintf("{name: %s, http: {url: 'http://127.0.0.1:%d/'}, interval: 200ms%s}", name, port, more)
+		return fmt.Sprintf("{name: %s, http: {url: 'http://127.0.0.1:%d/'}, interval: 500ms, timeout: 400ms%s}", name, port, more)
 	}
 	c := s.config()
 	c.Neighbors = []string{
@@ -91,7 +91,7 @@ func TestHardFailureBeatsAnOperatorsAnnounce(t *testing.T) {
 	s := newSite(t)
 	shared := startOrigin(t, s.Edge, "127.0.0.1:9000")
 	c := s.config()
-	c.Services = []string{video(fmt.Sprintf("checks: [%s, {name: origin, http: {url: 'http://127.0.0.1:9000/'}, scope: soft, interval: 200ms}]", webCheck()))}
+	c.Services = []string{video(fmt.Sprintf("checks: [%s, {name: origin, http: {url: 'http://127.0.0.1:9000/'}, scope: soft, interval: 500ms, timeout: 400ms}]", webCheck()))}
 	s.start(c)
 	s.awaitRoutes(soon, look{})
 
