@@ -8,13 +8,21 @@ import (
 
 // TB is what the lab uses of testing.TB.
 type TB interface {
+	// Helper marks the caller as a helper: failures are reported at its caller's line.
 	Helper()
+	// Name is the test's name.
 	Name() string
+	// Logf notes something.
 	Logf(format string, args ...any)
+	// Errorf fails the test, which goes on.
 	Errorf(format string, args ...any)
+	// Fatalf fails the test and ends its goroutine.
 	Fatalf(format string, args ...any)
+	// Skipf skips the test and ends its goroutine.
 	Skipf(format string, args ...any)
+	// Failed says whether the test has failed.
 	Failed() bool
+	// Cleanup has a function called when the test is over, the last one first.
 	Cleanup(func())
 }
 

@@ -69,6 +69,7 @@ type Notification struct {
 	Data          []byte
 }
 
+// Error tells code, subcode and data.
 func (n *Notification) Error() string {
 	return fmt.Sprintf("NOTIFICATION %d/%d %q", n.Code, n.Subcode, n.Data)
 }
