@@ -4,9 +4,40 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net"
 	"os"
 	"syscall"
 )
+
+// dialReason says why the router could not be connected to, and what to check.
+func (c *Config) dialReason(err error) string {
+	var op *net.OpError
+	if errors.As(err, &op) {
+		err = op.Err
+	}
+	reason, check := err.Error(), ""
+	switch {
+	case isTimeout(err):
+		reason = fmt.Sprintf("no answer from %s within %s", c.Peer, c.Timers.Dial)
+		check = "that it is up, and that both sides have the same password or none"
+		if c.TTLSecurity || c.LocalASN != c.PeerASN {
+			check += fmt.Sprintf("; hops to it, at most: %d", max(c.Multihop, 1))
+		}
+	case errors.Is(err, syscall.ECONNREFUSED):
+		reason = fmt.Sprintf("connection refused by %s", c.Peer)
+		check = "that BGP runs there"
+	case errors.Is(err, syscall.EADDRNOTAVAIL):
+		reason = fmt.Sprintf("%s is not an address of this machine", c.LocalAddress)
+		check = "the local address"
+	case errors.Is(err, syscall.ENETUNREACH), errors.Is(err, syscall.EHOSTUNREACH):
+		reason = fmt.Sprintf("no way to %s", c.Peer.Addr())
+		check = "the link and the routes of this machine"
+	}
+	if check != "" {
+		reason += ": check " + check
+	}
+	return "cannot connect: " + reason
+}
 
 // readFault is a connection to the router that cannot be read any more.
 func readFault(err error) *fault {

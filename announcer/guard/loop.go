@@ -202,7 +202,7 @@ func (l *loop) dialled(r dialResult) {
 	l.dialling.cancel()
 	l.dialling = nil
 	if r.err != nil {
-		l.fail(fmt.Sprintf("cannot connect: %v", r.err))
+		l.fail(l.config.dialReason(r.err))
 		l.schedule(nil)
 		return
 	}
