@@ -177,10 +177,7 @@ func (cs *checks) take(r checkResult) bool {
 	}
 	changed := ck.status.Up != st.Up || ck.status.Decided != st.Decided
 	ck.status = st
-	if st.Up && ck.observing {
-		ck.observing = false
-		changed = true
-	}
+	ck.observing = ck.observing && !st.Up
 	return changed
 }
 

@@ -5,6 +5,7 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"net/http/httptest"
 	"regexp"
 	"slices"
 	"strings"
@@ -173,6 +174,17 @@ func TestProbesOfTheNodeItself(t *testing.T) {
 	expect("/healthz", 503, "leaving")
 	expect("/readyz", 503, "leaving")
 	expect("/metrics", 500, "the node's loop did not answer")
+}
+
+func TestACheckThatOnlyObservesDoesNotMakeTheNodeUnready(t *testing.T) {
+	up(t, func(t *testing.T, w *world) {
+		w.reload(renamed...)
+		r := httptest.NewRecorder()
+		w.node.probe(r, httptest.NewRequest(http.MethodGet, "/readyz", nil), true)
+		if r.Code != http.StatusOK {
+			t.Errorf("%d %s", r.Code, r.Body)
+		}
+	})
 }
 
 func TestAScrapeOfALoopThatHangsIsAnErrorInTime(t *testing.T) {

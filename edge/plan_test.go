@@ -164,6 +164,27 @@ func TestAPlanCountsNewServicesAsHealthy(t *testing.T) {
 	}, dnsPart, "")
 }
 
+func TestAPlanDoesNotCountAChangedCheck(t *testing.T) {
+	deep := func(path string) string {
+		return web + "\n      - {name: deep, http: {url: \"http://198.51.100.1:8080/" + path + "\"}}"
+	}
+	bubble(t, func(t *testing.T, w *world) {
+		w.start(web, deep("deep"))
+		w.rest()
+		w.wayBack <- wellBack
+		w.report("web", "")
+		w.rest()
+		w.expect("ix") // deep has no verdict yet
+		plans, err := w.node.Plan(context.Background(), w.config(web, deep("other")))
+		if err != nil || !slices.Equal(routeTexts(plans[1].Announced), []string{ix4, ix6}) {
+			t.Errorf("%+v, %v", plans, err)
+		}
+		w.expect("ix")
+		w.reload(web, deep("other"))
+		w.expect("ix", ix4, ix6)
+	})
+}
+
 func TestAPlanNamesWhatIsRemoved(t *testing.T) {
 	up(t, func(t *testing.T, w *world) {
 		ix := baseConfig[strings.Index(baseConfig, "  - {name: ix"):strings.Index(baseConfig, "services:")]

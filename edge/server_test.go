@@ -15,9 +15,11 @@ import (
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/credentials/insecure"
 	"google.golang.org/grpc/status"
+	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/types/known/durationpb"
 
 	edgev1 "github.com/catchment-bgp/catchment/api/edge/v1"
+	"github.com/catchment-bgp/catchment/healthcheck"
 )
 
 // eventually waits until a condition holds; outside of a bubble only.
@@ -183,14 +185,17 @@ func TestWatchSendsChangesOnlyAndEndsWithTheNode(t *testing.T) {
 		}
 	}
 	receive("announced")
-	for range 50 {
-		w.report("web", "")
+	probes := func(fault string) {
+		for range 20 {
+			was := w.snapshot().Checks["video"][0].Last
+			w.report("web", fault)
+			eventually(t, "the probe is seen", func() bool { return w.snapshot().Checks["video"][0].Last.After(was) })
+		}
 	}
+	probes("")
 	w.report("web", "refused")
-	receive("withdrawn web: refused") // and nothing for the 50 probes
-	for range 50 {
-		w.report("web", "refused")
-	}
+	receive("withdrawn web: refused") // and nothing for the probes
+	probes("refused")
 	w.report("web", "timeout")
 	receive("withdrawn web: timeout")
 	w.leave()
@@ -200,6 +205,24 @@ func TestWatchSendsChangesOnlyAndEndsWithTheNode(t *testing.T) {
 	if _, err := client.Status(soon(t), &edgev1.StatusRequest{}); status.Code(err) != codes.Unavailable {
 		t.Errorf("a request while it leaves: %v", err)
 	}
+}
+
+func TestWhatChangesAtEveryProbeIsNoChange(t *testing.T) {
+	up(t, func(t *testing.T, w *world) {
+		was := w.snapshot().proto()
+		w.pass(time.Second)
+		w.probe("web", healthcheck.Status{Up: true, Decided: true})
+		w.rest()
+		is := w.snapshot().proto()
+		if proto.Equal(was, is) || !proto.Equal(lasting(was), lasting(is)) {
+			t.Errorf("%v\n%v", was, is)
+		}
+		w.report("web", "refused")
+		w.rest()
+		if proto.Equal(lasting(is), lasting(w.snapshot().proto())) {
+			t.Error("a failure is no change")
+		}
+	})
 }
 
 func TestAWatcherDoesNotKeepTheLoopBusy(t *testing.T) {

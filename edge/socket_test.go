@@ -1,11 +1,14 @@
 package edge
 
 import (
+	"errors"
 	"io/fs"
 	"net"
 	"os"
 	"strings"
 	"testing"
+
+	"golang.org/x/sys/unix"
 )
 
 func TestTheSocketIsForOwnerAndGroup(t *testing.T) {
@@ -23,8 +26,14 @@ func TestTheSocketIsForOwnerAndGroup(t *testing.T) {
 		t.Fatal(err)
 	}
 	c.Close()
+	if err := os.WriteFile(path+".new", nil, 0o600); err != nil { // of another that starts
+		t.Fatal(err)
+	}
 	if err := l.Close(); err != nil {
 		t.Error(err)
+	}
+	if _, err := os.Stat(path + ".new"); err != nil {
+		t.Errorf("another's socket went: %v", err)
 	}
 	if _, err := os.Stat(path); !os.IsNotExist(err) {
 		t.Errorf("the socket is still there: %v", err)
@@ -67,6 +76,28 @@ func TestASocketThatIsServedIsAnError(t *testing.T) {
 		t.Fatalf("the first one is no longer served: %v", err)
 	}
 	c.Close()
+}
+
+func TestASocketWhoseServerIsBusyIsAnError(t *testing.T) {
+	path := newWorld(t).dir + "/edge.sock"
+	fd, err := unix.Socket(unix.AF_UNIX, unix.SOCK_STREAM|unix.SOCK_CLOEXEC, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer unix.Close(fd)
+	if err := errors.Join(unix.Bind(fd, &unix.SockaddrUnix{Name: path}), unix.Listen(fd, 0)); err != nil {
+		t.Fatal(err)
+	}
+	for range 10 { // nobody accepts: the queue is soon full
+		c, err := net.Dial("unix", path)
+		if err != nil {
+			break
+		}
+		defer c.Close()
+	}
+	if _, err := ListenControl(path); err == nil || !strings.Contains(err.Error(), "is served by another process") {
+		t.Errorf("%v", err)
+	}
 }
 
 func TestWhatIsNoSocketIsLeftAlone(t *testing.T) {

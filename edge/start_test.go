@@ -90,6 +90,19 @@ func TestAServiceReturnsAfterUninterruptedHealth(t *testing.T) {
 	})
 }
 
+func TestAHoldGoesOnAfterARestart(t *testing.T) {
+	up(t, func(t *testing.T, w *world) {
+		w.report("web", "refused")
+		w.rest()
+		w.stop()
+		w.start()
+		w.well()
+		w.expectState("video", "withdrawn hard_failure healthy again; returns after 10s without a failure")
+		w.pass(10 * time.Second)
+		w.expect("ix", ix4, ix6)
+	})
+}
+
 func TestAFlappingCheckChangesTheAnnouncementOnce(t *testing.T) {
 	up(t, func(t *testing.T, w *world) {
 		n := w.journal.len()

@@ -153,6 +153,26 @@ func TestAWriteThatFailsIsToldOnceAndTriedUntilItIsDone(t *testing.T) {
 	})
 }
 
+func TestCloseTriesOnceMoreWhatCouldNotBeWritten(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "state")
+	st, _, _ := open(t, dir)
+	if err := os.Rename(dir, dir+".away"); err != nil {
+		t.Fatal(err)
+	}
+	if err := <-st.saved(word("x")); err == nil {
+		t.Error("no error")
+	}
+	if err := os.Rename(dir+".away", dir); err != nil {
+		t.Fatal(err)
+	}
+	if err := st.close(context.Background()); err != nil {
+		t.Error(err)
+	}
+	if data, err := os.ReadFile(st.path); err != nil || !strings.Contains(string(data), `"x"`) {
+		t.Errorf("%s, %v", data, err)
+	}
+}
+
 func TestAFailedWriteLeavesTheOldFile(t *testing.T) {
 	dir := t.TempDir()
 	path := filepath.Join(dir, "f")

@@ -84,7 +84,6 @@ func (e *Edge) override(ctx context.Context, s Selector, reason, by, verb string
 	var bad error
 	var written <-chan error
 	err := e.change(ctx, "operator", func(now time.Time) {
-		e.expire(now)
 		services, neighbors, err := s.resolve(e.cfg)
 		if err != nil {
 			bad = err
