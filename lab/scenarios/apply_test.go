@@ -207,11 +207,11 @@ func TestApplyGoesBackUnlessConfirmed(t *testing.T) {
 	}
 	onDisk(old)
 
-	s.edge.must("apply", "--config", file, "--confirm-within", "2s")
-	s.awaitRoutesAt(frr, time.Second, look{prepend: 1})
+	s.edge.must("apply", "--config", file, "--confirm-within", "3s")
+	s.awaitRoutesAt(frr, soon, look{prepend: 1})
 	s.edge.must("confirm")
 	onDisk(fresh)
-	holds(t, 3*time.Second, "what was confirmed", func() error {
+	holds(t, trial+time.Second, "what was confirmed", func() error {
 		path, err := s.frr.Routes(video4)
 		if err != nil || len(path) != 1 {
 			return fmt.Errorf("%+v, %v", path, err)
@@ -220,13 +220,13 @@ func TestApplyGoesBackUnlessConfirmed(t *testing.T) {
 	})
 
 	s.edge.must("apply", "--config", hostFile(t, "old.yaml", old.String()), "--confirm-within", "1m")
-	s.awaitRoutesAt(frr, time.Second, look{})
+	s.awaitRoutesAt(frr, soon, look{})
 	s.edge.must("rollback") // before the time is over
-	s.awaitRoutesAt(frr, time.Second, look{prepend: 1})
+	s.awaitRoutesAt(frr, soon, look{prepend: 1})
 	onDisk(fresh)
 
 	s.edge.must("rollback") // to the file before the last confirmed apply
-	s.awaitRoutesAt(frr, time.Second, look{})
+	s.awaitRoutesAt(frr, soon, look{})
 	onDisk(old)
 	s.sameSessions(before)
 }

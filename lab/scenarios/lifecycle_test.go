@@ -55,6 +55,16 @@ func (s *site) gone(start time.Time, within time.Duration) map[string]time.Durat
 	return took
 }
 
+// kill sends SIGKILL to a process and its children, and tells when. It does not wait, as Proc.Kill does.
+func kill(t testing.TB, p *netlab.Proc) time.Time {
+	t.Helper()
+	now := time.Now()
+	if err := unix.Kill(-p.PID(), unix.SIGKILL); err != nil {
+		t.Fatal(err)
+	}
+	return now
+}
+
 func TestDeadServiceIsWithdrawnEverywhereAndComesBack(t *testing.T) {
 	const margin = time.Second // for a machine with four labs on two processors
 	for name, c := range map[string]struct {
@@ -74,14 +84,14 @@ func TestDeadServiceIsWithdrawnEverywhereAndComesBack(t *testing.T) {
 			s.awaitRoutes(soon, look{})
 			before := s.sessions()
 
-			killed := time.Now()
-			s.nginx.Kill()
+			killed := kill(t, s.nginx.Proc())
 			took := s.gone(killed, c.end+margin) // U12: two neighbours, two families
 			t.Logf("from SIGKILL of nginx to the withdrawal: %v", took)
 			if first := slices.Min(slices.Collect(maps.Values(took))); first < c.earliest {
 				t.Errorf("withdrawn after %v, within the restart grace of %v", first, c.earliest)
 			}
 
+			s.nginx.Kill() // waits until it is gone
 			back := time.Now()
 			if err := s.nginx.Start(); err != nil {
 				t.Fatal(err)

@@ -51,9 +51,8 @@ func TestKilledDaemonLosesItsRoutesAndFindsItsAddresses(t *testing.T) {
 		t.Fatalf("addresses %q, want %q", got, want)
 	}
 
-	killed := time.Now()
-	s.edge.proc.Kill()
-	t.Logf("from SIGKILL of the daemon to the withdrawal: %v", s.gone(killed, time.Second))
+	t.Logf("from SIGKILL of the daemon to the withdrawal: %v", s.gone(kill(t, s.edge.proc), time.Second))
+	s.edge.proc.Kill() // waits until it is gone
 	if got := strings.Fields(s.vips()); !slices.Equal(sorted(got), sorted(want)) {
 		t.Errorf("addresses after SIGKILL %q, want %q", got, want)
 	}
@@ -92,7 +91,7 @@ func TestStoppedDaemonLosesItsSessionsByTheHoldTimer(t *testing.T) {
 	s.awaitRoutes(soon, look{})
 	stopped := time.Now()
 	s.edge.signal(unix.SIGSTOP)
-	took := s.gone(stopped, 10*time.Second)
+	took := s.gone(stopped, 12*time.Second) // the hold time is 9 s
 	t.Logf("from SIGSTOP of the daemon to the withdrawal: %v", took)
 	s.edge.signal(unix.SIGCONT)
 	s.awaitRoutes(sessionWait, look{})
