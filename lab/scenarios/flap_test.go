@@ -28,25 +28,6 @@ func TestRestartOfTheServiceIsNoFailure(t *testing.T) {
 	s.sameSessions(before)
 }
 
-// present wants both routers to have both prefixes of the service video.
-func (s *site) present() error {
-	for _, p := range s.peers() {
-		for prefix, hop := range p.hops() {
-			paths, err := p.router.Routes(prefix)
-			if err != nil {
-				return err
-			}
-			if len(paths) != 1 {
-				return differ("paths at "+p.name, []int{len(paths)}, []int{1})
-			}
-			if err := (look{}).at(hop)(paths[0]); err != nil {
-				return err
-			}
-		}
-	}
-	return nil
-}
-
 func TestFlappingCheckDoesNotFlapThePrefix(t *testing.T) {
 	t.Parallel()
 	s := newSite(t)

@@ -274,3 +274,25 @@ func awaitGone(t testing.TB, within time.Duration, r netlab.Router, prefix netip
 		return err
 	})
 }
+
+// holds fails the test when check does at any time while it goes on.
+func holds(t testing.TB, d time.Duration, what string, check func() error) {
+	t.Helper()
+	tick := time.NewTicker(netlab.PollEvery)
+	defer tick.Stop()
+	for start := time.Now(); time.Since(start) < d; <-tick.C {
+		if err := check(); err != nil {
+			t.Fatalf("%s did not hold after %v: %v", what, time.Since(start).Round(time.Millisecond), err)
+		}
+	}
+}
+
+// kill sends SIGKILL to a process and its children, and tells when. It does not wait, as Proc.Kill does.
+func kill(t testing.TB, p *netlab.Proc) time.Time {
+	t.Helper()
+	now := time.Now()
+	if err := unix.Kill(-p.PID(), unix.SIGKILL); err != nil {
+		t.Fatal(err)
+	}
+	return now
+}

@@ -1,7 +1,6 @@
 package scenarios
 
 import (
-	"fmt"
 	"maps"
 	"slices"
 	"strings"
@@ -9,8 +8,6 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
-
-	"github.com/catchment-bgp/catchment/lab/netlab"
 )
 
 func TestServiceIsAnnouncedToEachRouterAsConfigured(t *testing.T) {
@@ -28,41 +25,6 @@ func TestServiceIsAnnouncedToEachRouterAsConfigured(t *testing.T) {
 	atBIRD.med, atBIRD.prepend, atBIRD.extCommunities = nil, 2, []string{"rt:57629:101", "ro:57629:7"}
 	s.awaitRoutesAt(s.peers()[0], soon, atFRR)
 	s.awaitRoutesAt(s.peers()[1], soon, atBIRD)
-}
-
-// gone measures how long after start each router had lost both prefixes of the service video.
-func (s *site) gone(start time.Time, within time.Duration) map[string]time.Duration {
-	s.t.Helper()
-	took := map[string]time.Duration{}
-	tick := time.NewTicker(time.Millisecond)
-	defer tick.Stop()
-	for len(took) < len(s.peers()) {
-		<-tick.C
-		for _, p := range s.peers() {
-			four, err4 := p.router.Routes(video4)
-			six, err6 := p.router.Routes(video6)
-			if err4 != nil || err6 != nil {
-				s.t.Fatal(err4, err6)
-			}
-			if len(four)+len(six) == 0 && took[p.name] == 0 {
-				took[p.name] = time.Since(start)
-			}
-		}
-		if time.Since(start) > within {
-			s.t.Fatalf("not withdrawn %v after the event; %v", within, took)
-		}
-	}
-	return took
-}
-
-// kill sends SIGKILL to a process and its children, and tells when. It does not wait, as Proc.Kill does.
-func kill(t testing.TB, p *netlab.Proc) time.Time {
-	t.Helper()
-	now := time.Now()
-	if err := unix.Kill(-p.PID(), unix.SIGKILL); err != nil {
-		t.Fatal(err)
-	}
-	return now
 }
 
 func TestDeadServiceIsWithdrawnEverywhereAndComesBack(t *testing.T) {
@@ -147,30 +109,6 @@ func TestDrainSurvivesARestart(t *testing.T) {
 	holds(t, 3*time.Second, "the drain after the restart", s.none) // three times what the first announcement takes
 	s.edge.must("auto", "video", "--reason", "new kernel runs")
 	s.awaitRoutes(soon, look{})
-}
-
-// none wants neither router to have a prefix of the service video.
-func (s *site) none() error {
-	for _, p := range s.peers() {
-		four, err4 := p.router.Routes(video4)
-		six, err6 := p.router.Routes(video6)
-		if err4 != nil || err6 != nil || len(four)+len(six) > 0 {
-			return fmt.Errorf("%s has %v %v (%v, %v)", p.name, four, six, err4, err6)
-		}
-	}
-	return nil
-}
-
-// holds fails the test when check does at any time while it goes on.
-func holds(t testing.TB, for_ time.Duration, what string, check func() error) {
-	t.Helper()
-	tick := time.NewTicker(netlab.PollEvery)
-	defer tick.Stop()
-	for start := time.Now(); time.Since(start) < for_; <-tick.C {
-		if err := check(); err != nil {
-			t.Fatalf("%s did not hold after %v: %v", what, time.Since(start).Round(time.Millisecond), err)
-		}
-	}
 }
 
 func TestLeavingWithdrawsThenHoldsThenEndsTheSessions(t *testing.T) {

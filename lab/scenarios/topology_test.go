@@ -161,6 +161,62 @@ func (s *site) awaitNone(within time.Duration) {
 	}
 }
 
+// none wants neither router to have a prefix of the service video.
+func (s *site) none() error {
+	for _, p := range s.peers() {
+		four, err4 := p.router.Routes(video4)
+		six, err6 := p.router.Routes(video6)
+		if err4 != nil || err6 != nil || len(four)+len(six) > 0 {
+			return fmt.Errorf("%s has %v %v (%v, %v)", p.name, four, six, err4, err6)
+		}
+	}
+	return nil
+}
+
+// present wants both routers to have both prefixes of the service video.
+func (s *site) present() error {
+	for _, p := range s.peers() {
+		for prefix, hop := range p.hops() {
+			paths, err := p.router.Routes(prefix)
+			if err != nil {
+				return err
+			}
+			if len(paths) != 1 {
+				return differ("paths at "+p.name, []int{len(paths)}, []int{1})
+			}
+			if err := (look{}).at(hop)(paths[0]); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// gone measures how long after start each router had lost both prefixes of the service video.
+func (s *site) gone(start time.Time, within time.Duration) map[string]time.Duration {
+	s.t.Helper()
+	took := map[string]time.Duration{}
+	tick := time.NewTicker(time.Millisecond)
+	defer tick.Stop()
+	for len(took) < len(s.peers()) {
+		<-tick.C
+		for _, p := range s.peers() {
+			four, err4 := p.router.Routes(video4)
+			six, err6 := p.router.Routes(video6)
+			if err4 != nil || err6 != nil {
+				s.t.Fatal(err4, err6)
+			}
+			if len(four)+len(six) == 0 && took[p.name] == 0 {
+				took[p.name] = time.Since(start)
+			}
+		}
+		if time.Since(start) > within {
+			s.t.Fatalf("not withdrawn %v after the event; %v", within, took)
+		}
+	}
+	return took
+}
+
 // look is what a router must see of a route, whatever its family. Of communities the order does not matter.
 type look struct {
 	prepend                                       int
