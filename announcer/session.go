@@ -235,6 +235,9 @@ func (s *session) work(ctx context.Context) {
 		changed := (err == nil) != (s.fault == nil)
 		s.fault = err
 		late := !s.behind.IsZero() && time.Since(s.behind) >= withdrawTime
+		if late {
+			s.behind = time.Now() // the reset takes a moment, and one is enough
+		}
 		pending := !s.behind.IsZero()
 		s.mu.Unlock()
 		switch {

@@ -198,11 +198,12 @@ func (l *loop) dropAll(f *fault) {
 	l.settle(f.reason)
 }
 
-// leave ends all connections politely: what the leg wrote goes out first.
-func (l *loop) leave(n notification, reason string) {
+// leave ends all connections politely: what the leg wrote goes out first, if the
+// router takes it in the time given.
+func (l *loop) leave(n notification, reason string, within time.Duration) {
 	for _, s := range l.sessions {
 		if s.stage == up {
-			l.drain(s)
+			l.drain(s, within)
 		}
 	}
 	if len(n.data) > 0 {
@@ -212,9 +213,9 @@ func (l *loop) leave(n notification, reason string) {
 }
 
 // drain waits until the router has what the leg wrote.
-func (l *loop) drain(s *session) {
+func (l *loop) drain(s *session, within time.Duration) {
 	s.out.drain()
-	limit := time.NewTimer(drainMost)
+	limit := time.NewTimer(within)
 	defer limit.Stop()
 	for {
 		select {

@@ -109,7 +109,8 @@ func (g *Guard) Close(ctx context.Context, reason Cease) {
 
 // Reset drops the session with a NOTIFICATION, if there is one, and connects
 // again at once. It does not wait. What the leg has written so far is written
-// to the router before.
+// to the router before, if the router takes it within half a second. Calls
+// while a session is being dropped count as one.
 func (g *Guard) Reset(reason Cease) {
 	select {
 	case g.resets <- reason:

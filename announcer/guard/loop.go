@@ -11,9 +11,13 @@ import (
 	"time"
 )
 
-// drainMost bounds how long a closing session waits until what the leg wrote
-// is written to the router.
-const drainMost = 5 * time.Second
+// How long a session that ends waits until what the leg wrote is written to the
+// router: drainMost in Close, and resetDrain in Reset, which is for sessions
+// that are stuck.
+const (
+	drainMost  = 5 * time.Second
+	resetDrain = 500 * time.Millisecond
+)
 
 // loop is the one goroutine that decides about a guard's connections.
 type loop struct {
@@ -68,10 +72,14 @@ func (l *loop) run() {
 			return
 		case <-l.g.closing:
 			stopListening()
-			l.leave(l.g.reason.notification(ceaseShutdown), "closed")
+			l.leave(l.g.reason.notification(ceaseShutdown), "closed", drainMost)
 			return
 		case reason := <-l.g.resets:
-			l.leave(reason.notification(ceaseReset), "reset")
+			l.leave(reason.notification(ceaseReset), "reset", resetDrain)
+			select {
+			case <-l.g.resets: // it was meant for the session that has just ended
+			default:
+			}
 			l.dial()
 		case <-l.retry.C:
 			l.waiting = false

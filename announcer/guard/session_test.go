@@ -188,6 +188,34 @@ func TestResetCeasesAndConnectsAgain(t *testing.T) {
 	}
 }
 
+func TestResetOfAStuckSessionIsQuickAndHappensOnce(t *testing.T) {
+	e := newEnv(t, func(c *Config) { c.Timers.Linger = 50 * time.Millisecond })
+	_, s := e.establish() // the router reads nothing
+	go func() {           // until the guard closes the leg
+		for {
+			if _, err := s.conn.Write(bytes.Repeat(update(4000), 16)); err != nil {
+				return
+			}
+		}
+	}()
+	eventually(t, "UPDATEs are sent", func() bool { return e.guard.Status().UpdatesSent > 0 })
+	start := time.Now()
+	e.guard.Reset(Cease{})
+	e.guard.Reset(Cease{}) // it is stuck still
+	e.await(Idle)
+	if took := time.Since(start); took > drainMost/2 {
+		t.Errorf("it took %s", took)
+	}
+	r, s := e.establish()
+	if _, err := s.conn.Write(update(4)); err != nil {
+		t.Fatal(err)
+	}
+	r.expect(typeUpdate)
+	if got := e.guard.Status().Sessions; got != 2 {
+		t.Errorf("%d sessions, want 2", got)
+	}
+}
+
 func TestNeighbourLossIsToldAndTriedAgain(t *testing.T) {
 	e := newEnv(t, nil)
 	r, s := e.establish()
