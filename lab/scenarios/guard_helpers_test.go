@@ -291,6 +291,12 @@ func (e *ear) all() []heard {
 	return e.updates[:len(e.updates):len(e.updates)]
 }
 
+func (e *ear) heardKeepalives() int {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return e.keepalives
+}
+
 // await waits for the first UPDATE from number from on that is wanted.
 func (e *ear) await(within time.Duration, from int, what string, wanted func(heard) bool) heard {
 	e.t.Helper()
