@@ -47,7 +47,8 @@ type reloads struct {
 }
 
 // Plan says how announcements would change under another configuration, with
-// everything else as it is now. Services that are new count as healthy.
+// everything else as it is now. Services that are new count as healthy, unless
+// they take prefixes over from one that is not.
 func (e *Edge) Plan(ctx context.Context, c *config.Config) ([]Plan, error) {
 	var plans []Plan
 	var bad error
@@ -70,12 +71,16 @@ func first(errs ...error) error {
 
 func (e *Edge) plan(now time.Time, c *config.Config) []Plan {
 	in := e.input(now, c)
+	line := heirs(e.cfg, c)
 	for _, svc := range c.Services {
-		if service(e.cfg, svc.Name) == nil {
+		if old, ok := line[svc.Name]; ok {
+			in.Health[svc.Name] = e.checks.health(*service(e.cfg, old), nil)
+		} else if service(e.cfg, svc.Name) == nil {
 			in.Health[svc.Name] = policy.Health{Hard: policy.Up, Soft: policy.Up}
 		}
 	}
-	_, d := policy.Next(policyConfig(c), e.state, in)
+	in.Overrides = inheritOverrides(e.overrides, line)
+	_, d := policy.Next(policyConfig(c), inheritState(e.state, line), in)
 	was, will := Routes(e.cfg, e.decision), Routes(c, d)
 	old, next := map[string]config.Neighbor{}, map[string]config.Neighbor{}
 	var names []string
@@ -193,6 +198,8 @@ func (e *Edge) take(now time.Time, c *config.Config, warnings []config.Problem) 
 			e.learnt.forget(p.Neighbor)
 		}
 	}
+	line := heirs(e.cfg, c)
+	e.overrides, e.state = inheritOverrides(e.overrides, line), inheritState(e.state, line)
 	e.checks.set(e.work, c, e.cfg)
 	e.cfg, e.warnings = c, warnings
 	e.reloads = reloads{true, now}

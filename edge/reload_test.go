@@ -234,3 +234,34 @@ func TestWordsAndHoldsOutliveAReload(t *testing.T) {
 		}
 	})
 }
+
+// TestARenamedServiceKeepsWordsAndHolds renames a service that an operator withdrew at one neighbour, and one whose
+// return waits.
+func TestARenamedServiceKeepsWordsAndHolds(t *testing.T) {
+	up(t, func(t *testing.T, w *world) {
+		w.say(at("ix"), Word{Verb: policy.Withdraw})
+		w.report("resolver", "refused")
+		w.pass(time.Second)
+		w.report("resolver", "")
+		w.rest()
+		for _, p := range w.reload("name: video", "name: film", "name: dns", "name: names") {
+			if len(p.Announced)+len(p.Changed)+len(p.Withdrawn) > 0 {
+				t.Errorf("a plan for new names changes something: %+v", p)
+			}
+		}
+		w.expect("ix")
+		w.pass(9 * time.Second)
+		if got := len(w.told("transit")); got != 2 {
+			t.Errorf("transit has %d routes; dns is on hold", got)
+		}
+		w.pass(time.Second)
+		if got := len(w.told("transit")); got != 3 {
+			t.Errorf("transit has %d routes; the hold of dns is over", got)
+		}
+		w.reload() // the old names again: no word is there twice
+		if got := len(w.snapshot().Overrides); got != 2 {
+			t.Errorf("%d overrides, want one under each name", got)
+		}
+		w.expect("ix")
+	})
+}
