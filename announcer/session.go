@@ -8,6 +8,7 @@ import (
 	"maps"
 	"net/netip"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -43,6 +44,8 @@ type session struct {
 	fault    error
 	// agreed is what the session carries; nil while there is none.
 	agreed *agreed
+	// left are the wanted routes that the session cannot carry, as last told.
+	left string
 	// behind is since when something stands at the neighbour that is no longer
 	// wanted there; zero: nothing does.
 	behind time.Time
@@ -208,6 +211,7 @@ func (s *session) set(routes []Route) error {
 	s.want = want
 	s.mark(time.Now())
 	s.mu.Unlock()
+	s.tellLeft()
 	s.poke()
 	return nil
 }
@@ -358,19 +362,33 @@ func (s *session) agree(st guard.Status) {
 	s.params = host.DefaultParams{IPv4: a.ipv4, IPv6: a.ipv6, ExtendedNextHop: a.extendedNextHop,
 		TwoOctetAS: !st.FourOctet, LocalASN: s.local.ASN}
 	s.mu.Lock()
-	s.agreed = &a
+	s.agreed, s.left = &a, ""
+	s.mu.Unlock()
+	s.tellLeft()
+	s.poke()
+}
+
+// tellLeft logs which wanted routes the session cannot carry, when those are
+// others than it told of last.
+func (s *session) tellLeft() {
+	s.mu.Lock()
 	var left []string
 	for p, r := range s.want {
-		if !a.carries(r) {
+		if !s.agreed.carries(r) {
 			left = append(left, p.String())
 		}
 	}
-	s.mu.Unlock()
-	if left != nil {
-		slices.Sort(left)
-		s.log.Warn("the neighbour does not take routes of this form or family", "routes", left, "carries", fmt.Sprint(st.Families), "extended_next_hop", a.extendedNextHop)
+	slices.Sort(left)
+	known := s.agreed == nil || strings.Join(left, " ") == s.left
+	if !known {
+		s.left = strings.Join(left, " ")
 	}
-	s.poke()
+	s.mu.Unlock()
+	if !known && left != nil {
+		st := s.guard.Status()
+		s.log.Warn("the neighbour does not take routes of this form or family", "routes", left,
+			"carries", fmt.Sprint(st.Families), "extended_next_hop", st.ExtendedNextHop)
+	}
 }
 
 // received looks for the default route in an inbound UPDATE.
