@@ -121,3 +121,75 @@ func awaitDefaults(t testing.TB, h *hub, via ...netip.Addr) {
 		return nil
 	})
 }
+
+// A default route is taken from an UPDATE that is right, and from no other.
+func TestAcceptDefaultTakesNothingFromAWrongUpdate(t *testing.T) {
+	t.Parallel()
+	h := newHub(t)
+	s := h.spoke("raw")
+	l := s.listen(routegen.Config{})
+	d := h.start(always(s.neighbor(rawASN, "accept_default: true")))
+	speaker := s.accept(l)
+	monitor := h.edge.Start("ip monitor", "ip", "-d", "monitor", "route")
+
+	all := []netip.Prefix{netip.MustParsePrefix("0.0.0.0/0")}
+	good := func(hop netip.Addr, path ...uint32) []routegen.Attr { return routegen.PathAttrs(path, hop, 0) }
+	via := func(hop string) []routegen.Attr { return good(netip.MustParseAddr(hop), rawASN) }
+	without := func(kind byte) []routegen.Attr {
+		return slices.DeleteFunc(good(s.Peer4, rawASN), func(a routegen.Attr) bool { return a.Type == kind })
+	}
+	with := func(kind, flags byte, value ...byte) []routegen.Attr {
+		return append(without(kind), routegen.Attr{Flags: flags, Type: kind, Value: value})
+	}
+	wrong := map[string][]routegen.Attr{
+		"no ORIGIN": without(routegen.AttrOrigin), "no AS_PATH": without(routegen.AttrASPath), "no NEXT_HOP": without(routegen.AttrNextHop),
+		"our ASN in the path": good(s.Peer4, rawASN, edgeASN), "no attributes": nil,
+		"ORIGIN 3": with(routegen.AttrOrigin, 0x40, 3), "ORIGIN of 2 bytes": with(routegen.AttrOrigin, 0x40, 0, 0),
+		"ORIGIN optional": with(routegen.AttrOrigin, 0xc0, 0), "NEXT_HOP of 3 bytes": with(routegen.AttrNextHop, 0x40, 10, 78, 1),
+		"NEXT_HOP of 16 bytes":   with(routegen.AttrNextHop, 0x40, s.Peer6.AsSlice()...),
+		"AS_PATH cut short":      with(routegen.AttrASPath, 0x40, 2, 2, 0, 0, 0xfd, 0xf2),
+		"AS_PATH of 2-byte ASNs": with(routegen.AttrASPath, 0x40, 2, 1, 0xfd, 0xf2),
+		"NEXT_HOP twice":         append(good(s.Peer4, rawASN), good(s.Peer4, rawASN)[2]),
+		"next hop is us":         good(s.Edge4, rawASN), "next hop 0.0.0.0": via("0.0.0.0"), "next hop 127.0.0.1": via("127.0.0.1"),
+		"next hop 224.0.0.1": via("224.0.0.1"), "next hop 255.255.255.255": via("255.255.255.255"), "next hop elsewhere": via("192.0.2.1"),
+	}
+	sent := 0
+	say := func(name string, raw []byte) {
+		t.Helper()
+		if err := speaker.Send(raw); err != nil {
+			t.Fatalf("%s: %v", name, err)
+		}
+		sent++
+	}
+	for name, attrs := range wrong {
+		say(name, routegen.BuildUpdate(nil, attrs, all))
+	}
+	cut := routegen.BuildUpdate(nil, good(s.Peer4, rawASN), append(all, netip.MustParsePrefix("192.0.2.0/24")))
+	cut = routegen.Frame(routegen.TypeUpdate, cut[19:len(cut)-1])
+	say("a prefix cut short behind the default", cut)
+	say("another route", routegen.BuildUpdate(nil, good(s.Peer4, rawASN), []netip.Prefix{netip.MustParsePrefix("0.0.0.0/1"), netip.MustParsePrefix("128.0.0.0/1")}))
+	netlab.Eventually(t, soon, "all UPDATEs to be read", func() error {
+		if n := d.metric(`catchment_guard_updates_dropped_total{neighbor="raw"}`); n != float64(sent) {
+			return fmt.Errorf("%v of %d", n, sent)
+		}
+		return nil
+	})
+	say("right", routegen.BuildUpdate(nil, good(s.Peer4, rawASN), all))
+	netlab.Eventually(t, soon, "the default route", func() error {
+		if got := h.edge.MustRun("ip", "route", "show", "proto", "bgp"); !strings.HasPrefix(got, "default via "+s.Peer4.String()+" ") {
+			return fmt.Errorf("%q", got)
+		}
+		return nil
+	})
+	alive(t, s.name, speaker)
+	d.leave()
+	var seen []string
+	for line := range strings.Lines(monitor.Log()) {
+		if strings.Contains(line, "proto bgp") {
+			seen = append(seen, strings.TrimSpace(line))
+		}
+	}
+	if len(seen) != 2 || strings.Contains(seen[0], "Deleted") || !strings.Contains(seen[1], "Deleted") {
+		t.Errorf("routes by BGP came and went otherwise than once: %q", seen)
+	}
+}
