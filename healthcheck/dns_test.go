@@ -229,6 +229,8 @@ func TestNewRefusesBadDNS(t *testing.T) {
 		{func(d *DNS) { d.RCode = "OK" }, `dns.rcode: "OK" is not a response code: write one of FORMERR, NOERROR, NOTAUTH, NOTIMP, NOTZONE, NXDOMAIN, NXRRSET, REFUSED, SERVFAIL, YXDOMAIN, YXRRSET`},
 		{func(d *DNS) { d.Answer = "(" }, "dns.answer: not a regular expression (RE2): error parsing regexp: missing closing ): `(`: quote special characters with a backslash"},
 		{func(d *DNS) { d.MinAnswers = -1 }, `dns.min_answers: -1 is below zero: write 0 or more`},
+		{func(d *DNS) { d.RCode, d.MinAnswers = "NXDOMAIN", 1 }, `dns.min_answers: with NXDOMAIN there are no answers: leave it out, or want NOERROR`},
+		{func(d *DNS) { d.RCode, d.Answer = "REFUSED", "x" }, `dns.answer: with REFUSED there are no answers: leave it out, or want NOERROR`},
 		{func(d *DNS) { d.Source = netip.MustParseAddr("2001:db8::1") }, `dns.source: 2001:db8::1 is of another family than 127.0.0.1: write an address of the same`},
 		{func(d *DNS) { d.Source = netip.MustParseAddr("0.0.0.0") }, `dns.source: 0.0.0.0 is not the address of an interface: write for example 198.51.100.53`},
 	} {

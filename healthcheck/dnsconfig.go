@@ -46,6 +46,15 @@ func newDNSProbe(d DNS) (*dnsProbe, []error) {
 	if d.MinAnswers < 0 {
 		note("min_answers", fmt.Errorf("%d is below zero: write 0 or more", d.MinAnswers))
 	}
+	if p.rcode != dnsmessage.RCodeSuccess {
+		none := fmt.Errorf("with %s there are no answers: leave it out, or want NOERROR", d.RCode)
+		if d.MinAnswers > 0 {
+			note("min_answers", none)
+		}
+		if d.Answer != "" {
+			note("answer", none)
+		}
+	}
 	note("source", checkSource(d.Source, d.Server))
 	return p, errs
 }

@@ -18,7 +18,9 @@ import (
 )
 
 // Exec runs a program. It passes by its exit code alone; what it prints is the
-// reason in the error.
+// reason in the error. When the Timeout ends, SIGKILL goes to its process group,
+// and the probe waits up to one second more for its end. Whatever is left of the
+// group is killed after an ordinary end, too.
 type Exec struct {
 	// Command is the program's absolute path and its arguments. No shell reads
 	// them.

@@ -19,7 +19,7 @@ import (
 // GRPC asks grpc.health.v1.Health/Check whether a service is SERVING, on a
 // connection of its own: a kept one would not show that new clients get in.
 type GRPC struct {
-	// Address is host:port.
+	// Address is host:port. It is the request's authority, unless TLS has a name.
 	Address string
 	// Service is the name asked about; empty: the server as a whole.
 	Service string
@@ -32,8 +32,8 @@ const maxHealth = 16 << 10
 
 // grpcProbe is the kind grpc.
 type grpcProbe struct {
-	address, host, service string
-	tls                    *tls.Config // nil: none
+	address, authority, service string
+	tls                         *tls.Config // nil: none
 }
 
 // grpcTarget is the kind grpc.
@@ -41,16 +41,19 @@ func grpcTarget(c Check) (*target, []error) {
 	if c.GRPC == nil {
 		return nil, nil
 	}
-	p := &grpcProbe{address: c.GRPC.Address, service: c.GRPC.Service}
+	p := &grpcProbe{address: c.GRPC.Address, authority: c.GRPC.Address, service: c.GRPC.Service}
 	var errs []error
 	if err := splitAddress(p.address); err != nil {
 		errs = append(errs, fmt.Errorf("grpc.address: %w", err))
 	}
-	p.host, _, _ = net.SplitHostPort(p.address)
-	if c.GRPC.TLS != nil {
+	if t := c.GRPC.TLS; t != nil {
 		var err error
-		if p.tls, err = c.GRPC.TLS.config(p.host, "h2"); err != nil {
+		host, _, _ := net.SplitHostPort(p.address) // an error was reported
+		if p.tls, err = t.config(host, "h2"); err != nil {
 			errs = append(errs, fmt.Errorf("grpc.ca_file: %w", err))
+		}
+		if t.ServerName != "" {
+			p.authority = t.ServerName
 		}
 	}
 	return &target{probe: p.attempt}, errs
@@ -115,7 +118,7 @@ func (p *grpcProbe) options(conn net.Conn, secured *tls.Conn) []grpc.DialOption 
 			return conn, nil
 		}),
 		grpc.WithNoProxy(),
-		grpc.WithAuthority(p.address),
+		grpc.WithAuthority(p.authority),
 		grpc.WithDisableServiceConfig(),
 		grpc.WithDisableRetry(),
 		grpc.WithIdleTimeout(0),

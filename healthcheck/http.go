@@ -56,7 +56,7 @@ func (p *httpProbe) attempt(ctx context.Context) error {
 	}
 	var part partialBody
 	errors.As(err, &part)
-	return fmt.Errorf("%d of %d bytes in %v", part.bytes, p.minBytes, p.maxTime)
+	return progress(fmt.Sprintf("%d of %d bytes in %v", part.bytes, p.minBytes, p.maxTime))
 }
 
 // exchange sends the request and judges the answer.

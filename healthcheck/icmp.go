@@ -14,6 +14,7 @@ import (
 	"golang.org/x/net/icmp"
 	"golang.org/x/net/ipv4"
 	"golang.org/x/net/ipv6"
+	"golang.org/x/sys/unix"
 )
 
 // ICMP sends echo requests (RFC 792, RFC 4443). An error that comes back, such as
@@ -123,6 +124,7 @@ func (e *echoes) run(ctx context.Context) error {
 			e.take(e.conn.payload(buffer[:n]))
 		case ctx.Err() != nil:
 			return e.missing()
+		case errors.Is(err, unix.EREMOTEIO): // a redirect, of which ping sockets tell as well
 		case !errors.Is(err, os.ErrDeadlineExceeded):
 			return err
 		}

@@ -1,7 +1,10 @@
 package healthcheck
 
 import (
+	"bytes"
 	"context"
+	"errors"
+	"net"
 	"net/netip"
 	"os"
 	"runtime"
@@ -242,6 +245,56 @@ func TestOnlyRepliesToOurRequestsCount(t *testing.T) {
 			t.Fatalf("%d replies, want %d", e.replies, len(want))
 		}
 	})
+}
+
+// scripted is a socket whose reads come from a list; requests are not sent.
+type scripted struct {
+	net.Conn
+	reads   []func() ([]byte, error)
+	request []byte // the last one
+}
+
+func (s *scripted) SetReadDeadline(time.Time) error { return nil }
+
+func (s *scripted) Write(p []byte) (int, error) {
+	s.request = bytes.Clone(p)
+	return len(p), nil
+}
+
+func (s *scripted) Read(p []byte) (int, error) {
+	read := s.reads[0]
+	s.reads = s.reads[1:]
+	data, err := read()
+	return copy(p, data), err
+}
+
+func TestICMPRedirectsAreNoAnswerAndOtherErrorsAre(t *testing.T) {
+	fails := func(err error) func() ([]byte, error) { return func() ([]byte, error) { return nil, err } }
+	for _, c := range []struct {
+		name string
+		errs []error // before the reply
+		want error
+	}{
+		{"a reply", nil, nil},
+		{"redirects, then a reply", []error{unix.EREMOTEIO, unix.EREMOTEIO}, nil},
+		{"nothing for a while, then a reply", []error{os.ErrDeadlineExceeded, os.ErrDeadlineExceeded}, nil},
+		{"no route to host", []error{unix.EHOSTUNREACH}, unix.EHOSTUNREACH},
+	} {
+		conn := &scripted{}
+		for _, err := range c.errs {
+			conn.reads = append(conn.reads, fails(err))
+		}
+		conn.reads = append(conn.reads, func() ([]byte, error) {
+			reply := bytes.Clone(conn.request)
+			reply[0] = byte(ipv4.ICMPTypeEchoReply)
+			return reply, nil
+		})
+		p := &icmpProbe{ICMP: ICMP{Address: netip.MustParseAddr("192.0.2.1"), Count: 1, MinReplies: 1}, gap: time.Second}
+		e := &echoes{conn: &echoConn{Conn: conn}, probe: p, answered: make([]bool, 1), cookie: [16]byte{1}}
+		if err := e.run(t.Context()); !errors.Is(err, c.want) {
+			t.Errorf("%s: %v, want %v", c.name, err, c.want)
+		}
+	}
 }
 
 func FuzzEchoReply(f *testing.F) {

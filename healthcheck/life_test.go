@@ -7,6 +7,7 @@ import (
 	"net/netip"
 	"os"
 	"path/filepath"
+	"runtime"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -20,12 +21,15 @@ type life struct {
 	die, again func()
 }
 
+// eachLife has one of each kind.
+var eachLife = map[string]func(*testing.T) life{
+	"dns": dnsLife, "exec": execLife, "file": fileLife, "grpc": grpcLife, "http": httpLife, "icmp": icmpLife, "tcp": tcpLife, "unit": unitLife,
+}
+
 // U11: the death of a service is a verdict after Fall probes, whatever the kind
 // and whether it refuses, lies or hangs (U19); and so is its return, after Rise.
 func TestEveryKindNoticesDeathAndReturn(t *testing.T) {
-	for name, begin := range map[string]func(*testing.T) life{
-		"dns": dnsLife, "exec": execLife, "file": fileLife, "grpc": grpcLife, "http": httpLife, "icmp": icmpLife, "tcp": tcpLife, "unit": unitLife,
-	} {
+	for name, begin := range eachLife {
 		t.Run(name, func(t *testing.T) {
 			l := begin(t)
 			c := &l.checker.check
@@ -33,6 +37,44 @@ func TestEveryKindNoticesDeathAndReturn(t *testing.T) {
 			l.live(t)
 		})
 	}
+}
+
+// Neither probes that pass nor those that fail or hang leave anything open.
+func TestProbesLeaveNoDescriptorAndNoGoroutine(t *testing.T) {
+	for name, begin := range eachLife {
+		t.Run(name, func(t *testing.T) {
+			l := begin(t)
+			l.checker.check.Timeout = patience
+			probe := func() error { return l.checker.attempt(t.Context()) }
+			if err := probe(); err != nil { // the first one may open what stays, such as the poller
+				t.Fatal(err)
+			}
+			descriptors, goroutines := openDescriptors(t), runtime.NumGoroutine()
+			for range 10 {
+				if err := probe(); err != nil {
+					t.Error(err)
+				}
+			}
+			l.die()
+			l.checker.check.Timeout = 100 * time.Millisecond
+			for range 3 {
+				if probe() == nil {
+					t.Error("a probe of a dead service passes")
+				}
+			}
+			l.again()
+			waitFor(t, "as at first", func() bool { return openDescriptors(t) <= descriptors && runtime.NumGoroutine() <= goroutines })
+		})
+	}
+}
+
+func openDescriptors(t *testing.T) int {
+	t.Helper()
+	entries, err := os.ReadDir("/proc/self/fd")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return len(entries)
 }
 
 // live runs the check in this goroutine, which may be in a namespace of its own.

@@ -90,11 +90,11 @@ func drawDNS(t *rapid.T) *healthcheck.DNS {
 		Server: "192.0.2.53:53", TCP: rapid.Bool().Draw(t, "tcp"), Name: rapid.SampledFrom([]string{".", "no", "1e3.", "www.example"}).Draw(t, "name"),
 		Type: rapid.SampledFrom([]string{"A", "AAAA", "SOA", "TYPE99"}).Draw(t, "type"), Class: rapid.SampledFrom([]string{"IN", "CH"}).Draw(t, "class"),
 		RCode:  rapid.SampledFrom([]string{"NOERROR", "NXDOMAIN", "REFUSED"}).Draw(t, "rcode"),
-		Answer: rapid.SampledFrom([]string{"", "^192", "true", "a\nb"}).Draw(t, "answer"),
 		Source: rapid.SampledFrom([]netip.Addr{{}, netip.MustParseAddr("192.0.2.1")}).Draw(t, "source"),
 	}
 	if d.RCode == "NOERROR" {
 		d.MinAnswers = rapid.IntRange(0, 1000).Draw(t, "least")
+		d.Answer = rapid.SampledFrom([]string{"", "^192", "true", "a\nb"}).Draw(t, "answer")
 	}
 	return d
 }
