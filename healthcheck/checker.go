@@ -110,8 +110,19 @@ func (c *Checker) attempt(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, c.check.Timeout)
 	defer cancel()
 	err := c.probe(ctx)
-	if ctx.Err() != nil || errors.Is(err, os.ErrDeadlineExceeded) {
-		return fmt.Errorf("timeout after %v", c.check.Timeout)
+	if ctx.Err() == nil && !errors.Is(err, os.ErrDeadlineExceeded) {
+		return err
 	}
-	return err
+	var got progress
+	if errors.As(err, &got) && got != "" {
+		return fmt.Errorf("timeout after %v: %s", c.check.Timeout, string(got))
+	}
+	return fmt.Errorf("timeout after %v", c.check.Timeout)
 }
+
+// progress is the error of a probe that its context cut short, where the probe
+// can say how far it came.
+type progress string
+
+// Error is that text.
+func (p progress) Error() string { return string(p) }

@@ -13,14 +13,28 @@
 //
 // # Probes
 //
-// A probe is a function, and the kinds are one map literal (kinds). http makes
-// one HTTP/1.1 request on a connection of its own: no redirect is followed, no
-// proxy asked, no connection reused. tcp connects and closes. Where a name has
-// several addresses they are tried in turn within the one Timeout.
+// A probe is a function, and the kinds are one map literal (kinds). Each kind's
+// type says what it asks.
+//
+//   - http makes one HTTP/1.1 request on a connection of its own: no redirect is
+//     followed, no proxy asked, no connection reused;
+//   - tcp connects and closes;
+//   - dns asks a name server one question;
+//   - icmp sends echo requests;
+//   - grpc asks by the gRPC health protocol, on a connection of its own;
+//   - exec runs a program, and kills its process group when the Timeout ends;
+//   - unit asks systemd whether a unit is active;
+//   - file looks whether a file exists.
+//
+// Where a name has several addresses they are tried in turn within the one
+// Timeout. A probe leaves no goroutine, process or descriptor behind, with one
+// exception: what the kernel does not let go of, a program that SIGKILL does not
+// end or a look at a file on a dead server, is waited for in the background. The
+// check fails until it is back, and no second one is begun.
 //
 // # Watch
 //
-// A watched check also keeps one TCP connection open to the service and sends
+// A watched check, of kind http or tcp, also keeps one TCP connection open to the service and sends
 // nothing on it but TCP keepalives, for https no handshake either. Its end is no verdict, since servers close
 // idle connections; it starts a probe at once. Refused probes then follow one
 // another at 10 ms until Fall of them make the check down. RestartGrace holds

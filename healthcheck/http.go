@@ -2,7 +2,6 @@ package healthcheck
 
 import (
 	"bufio"
-	"bytes"
 	"context"
 	"crypto/tls"
 	"errors"
@@ -10,9 +9,11 @@ import (
 	"io"
 	"math"
 	"net/http"
+	"os"
 	"regexp"
 	"slices"
 	"strings"
+	"time"
 )
 
 const (
@@ -29,11 +30,37 @@ type httpProbe struct {
 	request *http.Request
 	wire    []byte // the request as sent
 	status  []int
+	headers []headerPattern
 	body    *regexp.Regexp // nil: any
+	// minBytes and maxTime are zero where they do not matter.
+	minBytes int64
+	maxTime  time.Duration
+}
+
+// headerPattern is what one header of the answer must be.
+type headerPattern struct {
+	name    string // canonical
+	pattern *regexp.Regexp
 }
 
 // attempt is the probe.
 func (p *httpProbe) attempt(ctx context.Context) error {
+	if p.maxTime == 0 {
+		return p.exchange(ctx)
+	}
+	limited, cancel := context.WithTimeout(ctx, p.maxTime)
+	defer cancel()
+	err := p.exchange(limited)
+	if limited.Err() == nil && !errors.Is(err, os.ErrDeadlineExceeded) {
+		return err
+	}
+	var part partialBody
+	errors.As(err, &part)
+	return progress(fmt.Sprintf("%d of %d bytes in %v", part.bytes, p.minBytes, p.maxTime))
+}
+
+// exchange sends the request and judges the answer.
+func (p *httpProbe) exchange(ctx context.Context) error {
 	raw, err := dialer.DialContext(ctx, "tcp", p.address)
 	if err != nil {
 		return err
@@ -68,8 +95,11 @@ func (p *httpProbe) judge(conn io.Reader) error {
 	if err := p.checkStatus(response.StatusCode); err != nil {
 		return err
 	}
+	if err := p.checkHeaders(response.Header); err != nil {
+		return err
+	}
 	limited.N = math.MaxInt64 // the body has its own limit, and net/http one for chunk headers
-	return p.checkBody(io.LimitReader(response.Body, maxBody))
+	return p.checkBody(response.Body)
 }
 
 // finalResponse skips interim answers.
@@ -104,17 +134,48 @@ func (p *httpProbe) checkStatus(code int) error {
 	return fmt.Errorf("status %d, want %s", code, want)
 }
 
+func (p *httpProbe) checkHeaders(header http.Header) error {
+	for _, want := range p.headers {
+		values := header[want.name]
+		if len(values) == 0 {
+			return fmt.Errorf("no header %s, want one that matches %q", want.name, want.pattern)
+		}
+		if !slices.ContainsFunc(values, want.pattern.MatchString) {
+			return fmt.Errorf("header %s: %q does not match %q", want.name, strings.Join(values, ", "), want.pattern)
+		}
+	}
+	return nil
+}
+
+// partialBody is the end of a body before its time.
+type partialBody struct {
+	bytes int64
+	err   error
+}
+
+// Error is the reason alone: how much there was matters with a time limit only.
+func (p partialBody) Error() string { return p.err.Error() }
+
+// Unwrap returns the reason.
+func (p partialBody) Unwrap() error { return p.err }
+
 // checkBody reads the body even where any will do: one that hangs is a failure.
-func (p *httpProbe) checkBody(r io.Reader) error {
-	if p.body == nil {
-		_, err := io.Copy(io.Discard, r)
-		return err
+func (p *httpProbe) checkBody(body io.Reader) error {
+	limit := p.minBytes
+	if p.minBytes == 0 || p.body != nil {
+		limit = max(limit, maxBody)
 	}
-	var text bytes.Buffer
-	if _, err := text.ReadFrom(r); err != nil {
-		return err
+	var text head
+	if p.body != nil {
+		text.size = maxBody
 	}
-	if !p.body.Match(text.Bytes()) {
+	_, err := io.Copy(&text, io.LimitReader(body, limit))
+	switch {
+	case err != nil:
+		return partialBody{text.total, err}
+	case text.total < p.minBytes:
+		return fmt.Errorf("body of %d bytes, want %d or more", text.total, p.minBytes)
+	case p.body != nil && !p.body.Match(text.bytes):
 		return fmt.Errorf("body does not match %q", p.body)
 	}
 	return nil

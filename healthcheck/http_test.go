@@ -7,7 +7,6 @@ import (
 	"crypto/x509"
 	"fmt"
 	"io"
-	"log"
 	"net"
 	"net/http"
 	"net/http/httptest"
@@ -212,7 +211,7 @@ func TestTCPProbe(t *testing.T) {
 func TestHTTPS(t *testing.T) {
 	names := make(chan string, 10)
 	server := httptest.NewUnstartedServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { names <- r.TLS.ServerName }))
-	server.Config.ErrorLog = log.New(io.Discard, "", 0)
+	server.Config.ErrorLog = discard
 	server.StartTLS()
 	defer server.Close()
 	roots := x509.NewCertPool()
@@ -225,11 +224,11 @@ func TestHTTPS(t *testing.T) {
 		serverName string
 	}{
 		{"a certificate of nobody's fails", untrusted, HTTP{}, nil, ""},
-		{"InsecureSkipVerify takes it", "", HTTP{InsecureSkipVerify: true}, nil, ""},
+		{"InsecureSkipVerify takes it", "", HTTP{TLS: TLS{InsecureSkipVerify: true}}, nil, ""},
 		{"a good certificate passes", "", HTTP{}, roots, ""},
-		{"ServerName is sent and verified", "", HTTP{ServerName: "example.com"}, roots, "example.com"},
+		{"ServerName is sent and verified", "", HTTP{TLS: TLS{ServerName: "example.com"}}, roots, "example.com"},
 		{"a certificate for another name fails",
-			"tls: failed to verify certificate: x509: certificate is valid for example.com, *.example.com, not example.org", HTTP{ServerName: "example.org"}, roots, ""},
+			"tls: failed to verify certificate: x509: certificate is valid for example.com, *.example.com, not example.org", HTTP{TLS: TLS{ServerName: "example.org"}}, roots, ""},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			c.http.URL = server.URL

@@ -2,7 +2,6 @@ package healthcheck
 
 import (
 	"bytes"
-	"crypto/tls"
 	"errors"
 	"fmt"
 	"maps"
@@ -25,6 +24,9 @@ func httpTarget(c Check) (*target, []error) {
 		return nil, nil
 	}
 	p, errs := newHTTPProbe(*c.HTTP)
+	if c.HTTP.MaxTime > c.Timeout {
+		errs = append(errs, fmt.Errorf("http.max_time: %v is above the timeout %v: write a longer timeout", c.HTTP.MaxTime, c.Timeout))
+	}
 	if len(errs) > 0 {
 		return nil, errs
 	}
@@ -38,7 +40,7 @@ func newHTTPProbe(h HTTP) (*httpProbe, []error) {
 			errs = append(errs, fmt.Errorf("http.%s: %w", field, err))
 		}
 	}
-	p := &httpProbe{status: slices.Clone(h.Status)}
+	p := &httpProbe{status: slices.Clone(h.Status), minBytes: h.MinBytes, maxTime: h.MaxTime}
 	u, address, err := parseURL(h.URL)
 	note("url", err)
 	p.address = address
@@ -51,6 +53,13 @@ func newHTTPProbe(h HTTP) (*httpProbe, []error) {
 	note("body", err)
 	p.request, err = newRequest(h.Method)
 	note("method", err)
+	var wrong []error
+	p.headers, wrong = headerPatterns(h.ExpectHeaders)
+	for _, err := range wrong {
+		note("expect_headers", err)
+	}
+	note("min_bytes", checkMinBytes(h))
+	note("max_time", checkMaxTime(h))
 	if len(errs) > 0 {
 		return nil, errs
 	}
@@ -61,17 +70,49 @@ func newHTTPProbe(h HTTP) (*httpProbe, []error) {
 	p.wire, err = render(p.request)
 	note("url", err)
 	if u.Scheme == "https" {
-		p.tls = tlsConfig(h, u.Hostname())
+		p.tls, err = h.TLS.config(u.Hostname(), "http/1.1")
+		note("ca_file", err)
+	} else if h.TLS.CA != "" {
+		note("ca_file", errors.New("the URL is not https: remove it, or write https"))
 	}
 	return p, errs
 }
 
-func tlsConfig(h HTTP, host string) *tls.Config {
-	name := h.ServerName
-	if name == "" {
-		name = host
+func checkMinBytes(h HTTP) error {
+	switch {
+	case h.MinBytes < 0:
+		return fmt.Errorf("%d is below zero: write how many bytes the body must have", h.MinBytes)
+	case h.MinBytes > 0 && h.Method == http.MethodHead:
+		return errors.New("an answer to HEAD has no body: use method GET or leave min_bytes out")
 	}
-	return &tls.Config{ServerName: name, InsecureSkipVerify: h.InsecureSkipVerify, NextProtos: []string{"http/1.1"}}
+	return nil
+}
+
+func checkMaxTime(h HTTP) error {
+	switch {
+	case h.MaxTime < 0:
+		return fmt.Errorf("%v is below zero: write for example 4s", h.MaxTime)
+	case h.MaxTime > 0 && h.MinBytes == 0:
+		return errors.New("there is no min_bytes that it would be the time of: write min_bytes, or timeout instead")
+	}
+	return nil
+}
+
+func headerPatterns(expected map[string]string) ([]headerPattern, []error) {
+	var patterns []headerPattern
+	var errs []error
+	for _, name := range slices.Sorted(maps.Keys(expected)) {
+		pattern, err := regexp.Compile(expected[name])
+		switch {
+		case !httpguts.ValidHeaderFieldName(name):
+			errs = append(errs, fmt.Errorf("%q is not a header name: write for example Content-Type", name))
+		case err != nil:
+			errs = append(errs, fmt.Errorf("%s: not a regular expression (RE2): %w: quote special characters with a backslash", name, err))
+		default:
+			patterns = append(patterns, headerPattern{textproto.CanonicalMIMEHeaderKey(name), pattern})
+		}
+	}
+	return patterns, errs
 }
 
 func render(request *http.Request) ([]byte, error) {

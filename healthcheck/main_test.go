@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"log"
 	"net"
 	"os"
 	"path/filepath"
@@ -290,3 +291,6 @@ func serveUntilKilled(address string) {
 	}()
 	io.Copy(io.Discard, os.Stdin)
 }
+
+// discard is a log for servers whose clients are meant to fail.
+var discard = log.New(io.Discard, "", 0)

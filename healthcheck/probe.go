@@ -27,8 +27,14 @@ type target struct {
 // kind, and otherwise a target or all that is wrong. An error begins with the
 // field as it is called in the configuration.
 var kinds = map[string]func(Check) (*target, []error){
+	"dns":  dnsTarget,
+	"exec": execTarget,
+	"file": fileTarget,
+	"grpc": grpcTarget,
 	"http": httpTarget,
+	"icmp": icmpTarget,
 	"tcp":  tcpTarget,
+	"unit": unitTarget,
 }
 
 // dialer opens probes' connections. Fallback and the C library's resolver are off

@@ -19,11 +19,18 @@ type Require struct {
 	N    int
 }
 
-// Check is one health check of a service. Exactly one of HTTP and TCP is set.
+// Check is one health check of a service. Exactly one of the kinds is set.
 type Check struct {
 	Name string
+	// The kinds.
 	HTTP *HTTP
 	TCP  *TCP
+	DNS  *DNS
+	ICMP *ICMP
+	GRPC *GRPC
+	Exec *Exec
+	Unit *Unit
+	File *File
 	// Interval is the time from the start of one probe to the start of the next.
 	Interval time.Duration
 	// FastInterval is used while the verdict is undecided; Interval by default.
@@ -37,7 +44,8 @@ type Check struct {
 	// Jitter is the share of the interval, 0..0.5, by which probes are spread. It
 	// only ever shortens the interval, so that Fall x Interval stays a bound.
 	Jitter float64
-	// Watch keeps a connection open to notice the service's death at once.
+	// Watch keeps a connection open to notice the service's death at once; for HTTP
+	// and TCP only.
 	Watch bool
 	// RestartGrace holds a verdict that refused probes of a watched check brought
 	// about; 0: no hold. Without Watch it has no effect.
@@ -58,13 +66,20 @@ type HTTP struct {
 	// is a status like any other.
 	Status []int
 	// Body is a regular expression (RE2) that the first 64 KiB must match; empty: any.
-	// No more is read.
+	// No more is read, but for MinBytes.
 	Body string
-	// InsecureSkipVerify accepts any certificate.
-	InsecureSkipVerify bool
-	// ServerName is the TLS name (SNI) that the certificate must be for; empty: the
-	// URL's host.
-	ServerName string
+	// ExpectHeaders are headers that the answer must have, each with a regular
+	// expression (RE2) that one of its values must match.
+	ExpectHeaders map[string]string
+	// MinBytes is how long the body must be, transfer encoding undone; 0: any. What
+	// comes after is not read, but for Body.
+	MinBytes int64
+	// MaxTime bounds the time from the probe's start to the last byte that it reads,
+	// which is number MinBytes where no Body is looked for; 0: Timeout alone.
+	// It is not above Timeout.
+	MaxTime time.Duration
+	// TLS is for https.
+	TLS TLS
 }
 
 // TCP connects to an address, host:port with a numeric port. That the kernel

@@ -13,7 +13,7 @@ func TestNewSaysWhatToWriteInstead(t *testing.T) {
 		change func(*Check)
 		want   string
 	}{
-		{"no kind", func(c *Check) { c.TCP = nil }, "kind: none is set: add one of http, tcp"},
+		{"no kind", func(c *Check) { c.TCP = nil }, "kind: none is set: add one of dns, exec, file, grpc, http, icmp, tcp, unit"},
 		{"two kinds", func(c *Check) { c.HTTP = &HTTP{URL: "http://h/"} },
 			"kind: http and tcp are set together: keep one and make each other a check of its own"},
 		{"no interval", func(c *Check) { c.Interval = 0; c.FastInterval = 0 }, "interval: 0s is not above zero: write for example 1s"},

@@ -15,7 +15,7 @@ import (
 type Options struct {
 	// Getenv looks up the variables named by ${VAR} in passwords.
 	Getenv func(name string) (value string, ok bool)
-	// ReadFile reads the files named by password_file.
+	// ReadFile reads the files named by password_file and ca_file.
 	ReadFile func(path string) ([]byte, error)
 	// Mode gives the permissions of a file that holds a secret.
 	Mode func(path string) (fs.FileMode, error)
@@ -37,7 +37,7 @@ func Load(path string) (*Config, []Problem, error) {
 	}
 	return Parse(path, data, Options{
 		Getenv:   os.LookupEnv,
-		ReadFile: readSecretFile,
+		ReadFile: readRegular,
 		Mode: func(path string) (fs.FileMode, error) {
 			info, err := os.Stat(path)
 			if err != nil {
@@ -49,9 +49,9 @@ func Load(path string) (*Config, []Problem, error) {
 	})
 }
 
-// readSecretFile reads a regular file only: a pipe or device could block or
-// never end.
-func readSecretFile(path string) ([]byte, error) {
+// readRegular reads a regular file only: a pipe or device could block or never
+// end. What is longer than maxBytes is cut.
+func readRegular(path string) ([]byte, error) {
 	info, err := os.Stat(path)
 	if err != nil {
 		return nil, err
@@ -59,7 +59,7 @@ func readSecretFile(path string) ([]byte, error) {
 	if !info.Mode().IsRegular() {
 		return nil, errors.New("not a regular file")
 	}
-	return readLimited(path, 4096)
+	return readLimited(path, maxBytes)
 }
 
 func readLimited(path string, limit int64) ([]byte, error) {

@@ -211,9 +211,18 @@ func FuzzParse(f *testing.F) {
 			f.Add(data)
 		}
 	}
+	authorities, err := os.ReadFile("testdata/ca.pem")
+	if err != nil {
+		f.Fatal(err)
+	}
 	opt := Options{
-		Getenv:   func(string) (string, bool) { return "x", true },
-		ReadFile: func(string) ([]byte, error) { return []byte("x"), nil },
+		Getenv: func(string) (string, bool) { return "x", true },
+		ReadFile: func(path string) ([]byte, error) {
+			if strings.HasSuffix(path, ".pem") {
+				return authorities, nil
+			}
+			return []byte("x"), nil
+		},
 	}
 	f.Fuzz(func(t *testing.T, data []byte) {
 		cfg, warnings, err := Parse("f", data, opt)

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"maps"
 	"net/netip"
-	"net/textproto"
 	"slices"
 	"strings"
 	"time"
@@ -201,47 +200,6 @@ func rawRequireOf(q healthcheck.Require) *rawRequire {
 		return &rawRequire{Percent: new(count(q.N))}
 	}
 	return &rawRequire{Word: "all"}
-}
-
-func rawCheckOf(k healthcheck.Check) rawCheck {
-	r := rawCheck{
-		Name:         &k.Name,
-		Interval:     new(duration(k.Interval)),
-		FastInterval: new(duration(k.FastInterval)),
-		Timeout:      new(duration(k.Timeout)),
-		Rise:         new(count(k.Rise)),
-		Fall:         new(count(k.Fall)),
-		Scope:        new(scope(either(k.Soft, "soft", "hard"))),
-		Jitter:       &k.Jitter,
-		Watch:        &k.Watch,
-		RestartGrace: new(duration(k.RestartGrace)),
-	}
-	if h := k.HTTP; h != nil {
-		r.HTTP = &rawHTTP{
-			URL: new(redact(h.URL)), Method: &h.Method, Headers: headersOf(h.Headers),
-			Status:             each(h.Status, func(n int) count { return count(n) }),
-			Body:               (*multiline)(given(h.Body)),
-			InsecureSkipVerify: given(h.InsecureSkipVerify),
-			ServerName:         given(h.ServerName),
-		}
-	}
-	if k.TCP != nil {
-		r.TCP = &rawTCP{Address: &k.TCP.Address}
-	}
-	return r
-}
-
-// secretHeaders are printed like passwords.
-var secretHeaders = []string{"Authorization", "Cookie", "Proxy-Authorization"}
-
-func headersOf(m map[string]string) map[string]literal {
-	out := literals(m)
-	for name := range out {
-		if slices.Contains(secretHeaders, textproto.CanonicalMIMEHeaderKey(name)) {
-			out[name] = Mask
-		}
-	}
-	return out
 }
 
 // given is nil for a zero value, which is printed by leaving the key out.

@@ -3,6 +3,7 @@ package config
 import (
 	"fmt"
 	"net/netip"
+	"os"
 	"reflect"
 	"slices"
 	"strings"
@@ -107,7 +108,7 @@ func TestWhateverIsValidPrintsAndLoadsAgain(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		want := drawConfig(t)
 		text := printed(t, want)
-		got, _, err := Parse("printed", []byte(text), Options{})
+		got, _, err := Parse("printed", []byte(text), Options{ReadFile: os.ReadFile})
 		if err != nil {
 			t.Fatalf("%v\n%s", err, text)
 		}
@@ -237,22 +238,11 @@ func drawService(t *rapid.T, neighbors []Neighbor) Service {
 			Name: fmt.Sprint("c", i), Interval: drawDuration(t, 2*time.Second, time.Hour, "interval"),
 			Timeout: drawDuration(t, time.Millisecond, time.Second, "timeout"), Rise: rapid.IntRange(1, 1000).Draw(t, "rise"),
 			Fall: rapid.IntRange(1, 1000).Draw(t, "fall"), Soft: rapid.Bool().Draw(t, "soft"),
-			Jitter: rapid.Float64Range(0, 0.5).Draw(t, "jitter"), Watch: rapid.Bool().Draw(t, "watch"),
+			Jitter:       rapid.Float64Range(0, 0.5).Draw(t, "jitter"),
 			RestartGrace: drawDuration(t, 0, time.Minute, "grace"),
 		}
 		c.FastInterval = drawDuration(t, time.Second, c.Interval, "fast")
-		if rapid.Bool().Draw(t, "tcp") {
-			c.TCP = &healthcheck.TCP{Address: "[2001:db8::1]:53"}
-		} else {
-			c.HTTP = &healthcheck.HTTP{
-				URL: "https://x:8443/?q=1", Method: "GET", Body: rapid.SampledFrom([]string{"", "ok$", "[0-9]+", "true", "a\nb"}).Draw(t, "body"),
-				InsecureSkipVerify: rapid.Bool().Draw(t, "insecure"), ServerName: rapid.SampledFrom([]string{"", "x"}).Draw(t, "server"),
-			}
-			if rapid.Bool().Draw(t, "headers") {
-				c.HTTP.Headers = map[string]string{"X-Probe": drawText(t, "header")}
-				c.HTTP.Status = []int{200, rapid.IntRange(200, 599).Draw(t, "status")}
-			}
-		}
+		drawKind(t, &c)
 		s.Checks = append(s.Checks, c)
 	}
 	return s

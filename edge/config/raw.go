@@ -131,35 +131,6 @@ type rawRequire struct {
 	Percent *count      `yaml:"percent,omitempty"`
 }
 
-type rawCheck struct {
-	Name         *string   `yaml:"name,omitempty"`
-	HTTP         *rawHTTP  `yaml:"http,omitempty"`
-	TCP          *rawTCP   `yaml:"tcp,omitempty"`
-	Interval     *duration `yaml:"interval,omitempty"`
-	FastInterval *duration `yaml:"fast_interval,omitempty"`
-	Timeout      *duration `yaml:"timeout,omitempty"`
-	Rise         *count    `yaml:"rise,omitempty"`
-	Fall         *count    `yaml:"fall,omitempty"`
-	Scope        *scope    `yaml:"scope,omitempty"`
-	Jitter       *float64  `yaml:"jitter,omitempty"`
-	Watch        *bool     `yaml:"watch,omitempty"`
-	RestartGrace *duration `yaml:"restart_grace,omitempty"`
-}
-
-type rawHTTP struct {
-	URL                *string            `yaml:"url,omitempty"`
-	Method             *string            `yaml:"method,omitempty"`
-	Headers            map[string]literal `yaml:"headers,omitempty"`
-	Status             []count            `yaml:"status,omitempty,flow"`
-	Body               *multiline         `yaml:"body,omitempty"`
-	InsecureSkipVerify *bool              `yaml:"insecure_skip_verify,omitempty"`
-	ServerName         *string            `yaml:"server_name,omitempty"`
-}
-
-type rawTCP struct {
-	Address *string `yaml:"address,omitempty"`
-}
-
 type rawLoad struct {
 	Mode          *LoadMode `yaml:"mode,omitempty"`
 	Target        *float64  `yaml:"target,omitempty"`

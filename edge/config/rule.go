@@ -32,6 +32,7 @@ type (
 	requireWord string
 	scope       string
 	wayBackName string
+	transport   string
 )
 
 // A rule says how the text of a scalar becomes a value of one type. The walk
@@ -77,6 +78,7 @@ var rules = map[reflect.Type]rule{
 	reflect.TypeFor[returnName]():      words[returnName]("a way of returning", "symmetric", "routed"),
 	reflect.TypeFor[scope]():           words[scope]("a scope", "hard", "soft"),
 	reflect.TypeFor[wayBackName]():     words[wayBackName]("a way back", "default", "none"),
+	reflect.TypeFor[transport]():       words[transport]("a transport", "udp", "tcp"),
 	reflect.TypeFor[LoadMode]():        words("a load mode", LoadOff, LoadThreshold, LoadCurve, LoadDamped, LoadPI),
 	reflect.TypeFor[rawRequire]():      {"all, any, {at_least: N} or {percent: N}", anyForm, parseRequire},
 }

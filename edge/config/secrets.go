@@ -96,12 +96,24 @@ func (c *checker) readSecret(name, path string) (string, error) {
 	if c.opt.ReadFile == nil {
 		return "", fmt.Errorf("%s cannot be read here; write password: ${NAME}", show(name))
 	}
-	data, err := c.opt.ReadFile(path)
+	data, err := c.readFile(name, path)
 	if err != nil {
-		return "", fmt.Errorf("%s cannot be read: %s; write the path of a file with the password", show(name), reason(err))
+		return "", fmt.Errorf("%s; write the path of a file with the password", err)
 	}
 	text := strings.TrimSuffix(string(data), "\n")
 	return strings.TrimSuffix(text, "\r"), nil
+}
+
+// readFile reads the file at path, which the configuration calls name.
+func (c *checker) readFile(name, path string) ([]byte, error) {
+	if c.opt.ReadFile == nil {
+		return nil, fmt.Errorf("%s cannot be read here", show(name))
+	}
+	data, err := c.opt.ReadFile(path)
+	if err != nil {
+		return nil, fmt.Errorf("%s cannot be read: %s", show(name), reason(err))
+	}
+	return data, nil
 }
 
 // reason is err without the path, which the message has already.

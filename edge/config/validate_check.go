@@ -1,14 +1,8 @@
 package config
 
 import (
-	"maps"
-	"net/http"
-	"regexp"
-	"slices"
 	"strings"
 	"time"
-
-	"golang.org/x/net/http/httpguts"
 
 	"github.com/catchment-bgp/catchment/healthcheck"
 )
@@ -40,6 +34,12 @@ func (c *checker) check(path string, r *rawCheck) healthcheck.Check {
 		Name:         c.name(join(path, "name"), r.Name),
 		HTTP:         c.http(join(path, "http"), r.HTTP),
 		TCP:          c.tcp(join(path, "tcp"), r.TCP),
+		DNS:          c.dns(join(path, "dns"), r.DNS),
+		ICMP:         c.icmp(join(path, "icmp"), r.ICMP),
+		GRPC:         c.grpc(join(path, "grpc"), r.GRPC),
+		Exec:         c.exec(join(path, "exec"), r.Exec),
+		Unit:         c.unit(join(path, "unit"), r.Unit),
+		File:         c.fileCheck(join(path, "file"), r.File),
 		Rise:         c.count(join(path, "rise"), r.Rise, defaultRise, 1, 1000),
 		Fall:         c.count(join(path, "fall"), r.Fall, defaultFall, 1, 1000),
 		Soft:         value(r.Scope, "hard") == "soft",
@@ -47,15 +47,30 @@ func (c *checker) check(path string, r *rawCheck) healthcheck.Check {
 		Watch:        value(r.Watch, false),
 		RestartGrace: c.duration(join(path, "restart_grace"), r.RestartGrace, defaultRestartGrace, 0, time.Minute),
 	}
-	switch http, tcp := c.has(join(path, "http")), c.has(join(path, "tcp")); {
-	case http && tcp && !c.dirty[join(path, "http")]:
-		c.reject(join(path, "tcp"), "a check has one kind; write http and tcp as two checks")
-	case !http && !tcp:
-		c.reject(path, "the check has no kind; write http: {url: ...} or tcp: {address: ...}")
-	}
+	c.oneKind(path)
 	c.times(path, r, &check)
 	c.trial(path, check)
 	return check
+}
+
+// checkKinds are the keys of which a check has one.
+var checkKinds = []string{"http", "tcp", "dns", "icmp", "grpc", "exec", "unit", "file"}
+
+func (c *checker) oneKind(path string) {
+	first := ""
+	for _, kind := range checkKinds {
+		at := join(path, kind)
+		switch {
+		case !c.has(at):
+		case first == "":
+			first = kind
+		case !c.dirty[join(path, first)]:
+			c.reject(at, "a check has one kind; write %s and %s as two checks", first, kind)
+		}
+	}
+	if first == "" {
+		c.reject(path, "the check has no kind; write one of %s, such as http: {url: ...}", strings.Join(checkKinds, ", "))
+	}
 }
 
 // trial lets package healthcheck refuse what only it knows, so that a check which
@@ -88,10 +103,13 @@ func (c *checker) trial(path string, check healthcheck.Check) {
 func (c *checker) times(path string, r *rawCheck, check *healthcheck.Check) {
 	interval, timeout, fast := join(path, "interval"), join(path, "timeout"), join(path, "fast_interval")
 	check.Interval = c.duration(interval, r.Interval, defaultCheckInterval, minInterval, maxInterval)
-	check.Timeout = c.duration(timeout, r.Timeout, min(defaultTimeout, check.Interval/2), time.Millisecond, maxInterval)
+	check.Timeout = c.duration(timeout, r.Timeout, defaultTimeoutOf(*check), time.Millisecond, maxInterval)
 	check.FastInterval = c.duration(fast, r.FastInterval,
 		min(check.Interval, max(defaultFastInterval, check.Timeout)), minInterval, maxInterval)
 	if c.bad[interval] || c.bad[timeout] {
+		return
+	}
+	if !c.maxTime(path, r, *check) {
 		return
 	}
 	if check.Timeout >= check.Interval {
@@ -110,77 +128,33 @@ func (c *checker) times(path string, r *rawCheck, check *healthcheck.Check) {
 	}
 }
 
-func (c *checker) http(path string, raw *rawHTTP) *healthcheck.HTTP {
-	if !c.usable(path) {
-		return nil
-	}
-	r := value(raw, rawHTTP{})
-	if c.need(path, "url", "what to ask for, such as http://198.51.100.1:8080/health") {
-		c.url(join(path, "url"), *r.URL, "http://198.51.100.1:8080/health")
-	}
-	h := &healthcheck.HTTP{
-		URL:                value(r.URL, ""),
-		Method:             c.method(join(path, "method"), r.Method),
-		Headers:            c.headers(join(path, "headers"), r.Headers),
-		Status:             c.status(join(path, "status"), r.Status),
-		Body:               string(value(r.Body, "")),
-		InsecureSkipVerify: value(r.InsecureSkipVerify, false),
-		ServerName:         value(r.ServerName, ""),
-	}
-	if _, err := regexp.Compile(h.Body); err != nil {
-		c.reject(join(path, "body"), "%s; write a regular expression (RE2)", oneLineOf(err))
-	}
-	return h
-}
-
 func oneLineOf(err error) string { return strings.Join(strings.Fields(err.Error()), " ") }
 
-func (c *checker) method(path string, p *string) string {
-	m := value(p, http.MethodGet)
-	if m == "" || strings.Trim(m, "ABCDEFGHIJKLMNOPQRSTUVWXYZ") != "" {
-		c.reject(path, "%s is not an HTTP method; write for example GET or HEAD", show(m))
+// defaultTimeoutOf is the timeout where none is written: later than max_time, by
+// defaultTimeout or half of what the interval leaves, so that the probe has the
+// time to say that max_time was not enough.
+func defaultTimeoutOf(check healthcheck.Check) time.Duration {
+	if h := check.HTTP; h != nil && h.MaxTime > 0 && h.MaxTime < check.Interval {
+		return h.MaxTime + min(defaultTimeout, (check.Interval-h.MaxTime)/2)
 	}
-	return m
+	return min(defaultTimeout, check.Interval/2)
 }
 
-func (c *checker) headers(path string, raw map[string]literal) map[string]string {
-	if len(raw) == 0 {
-		return nil
+// maxTime compares max_time with the interval and a timeout that is written. It
+// tells whether the timeout is worth a look.
+func (c *checker) maxTime(path string, r *rawCheck, check healthcheck.Check) bool {
+	at := join(path, "http.max_time")
+	if !c.usable(at) || check.HTTP == nil {
+		return true
 	}
-	out := make(map[string]string, len(raw))
-	for _, name := range slices.Sorted(maps.Keys(raw)) {
-		at := join(path, pathKey(name))
-		if !httpguts.ValidHeaderFieldName(name) {
-			c.reject(at, "%s is not the name of an HTTP header; write letters, digits and -", show(name))
-		}
-		if !httpguts.ValidHeaderFieldValue(string(raw[name])) {
-			c.reject(at, "the value is not one of an HTTP header; write plain text")
-		}
-		out[name] = string(raw[name])
+	switch most := check.HTTP.MaxTime; {
+	case most >= check.Interval:
+		c.reject(at, "%s is not below the interval of %s; write a longer interval", duration(most), duration(check.Interval))
+		return false
+	case r.Timeout != nil && most > check.Timeout:
+		c.reject(join(path, "timeout"), "%s is below the max_time of %s; remove it, or write %s or more",
+			duration(check.Timeout), duration(most), duration(most))
+		return false
 	}
-	return out
-}
-
-func (c *checker) status(path string, raw []count) []int {
-	c.notEmpty(path, len(raw), "write the codes that are good, or remove the key for 200 to 299")
-	var out []int
-	for i, code := range raw {
-		at := item(path, i)
-		if !c.bad[at] && (code < 200 || code > 599) {
-			c.reject(at, "%d is not a final HTTP status; write 200 to 599", code)
-		}
-		out = append(out, int(code))
-	}
-	return out
-}
-
-func (c *checker) tcp(path string, raw *rawTCP) *healthcheck.TCP {
-	if !c.usable(path) {
-		return nil
-	}
-	r := value(raw, rawTCP{})
-	if c.need(path, "address", "a host and port, such as 198.51.100.1:443") {
-		c.hostPort(join(path, "address"), *r.Address, "198.51.100.1:443")
-	}
-	return &healthcheck.TCP{Address: value(r.Address, "")}
+	return true
 }

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"reflect"
 	"regexp"
-	"slices"
 	"strconv"
 	"strings"
 
@@ -187,9 +186,6 @@ func (c *checker) spend(path string) bool {
 	return c.spent <= maxNodes
 }
 
-// laterKinds are the check kinds that other versions know.
-var laterKinds = []string{"dns", "exec", "file", "grpc", "icmp", "unit"}
-
 // unknownKey reports a key that t does not have and returns the one that was
 // probably meant, or "".
 func (c *checker) unknownKey(t reflect.Type, key, value *yaml.Node, path string) (meant string) {
@@ -197,9 +193,8 @@ func (c *checker) unknownKey(t reflect.Type, key, value *yaml.Node, path string)
 	meant = c.meant(key.Value, known)
 	text := "unknown key; write one of " + strings.Join(known, ", ")
 	switch {
-	case t == reflect.TypeFor[rawCheck]() && (slices.Contains(laterKinds, key.Value) ||
-		meant == "" && follow(value).Kind == yaml.MappingNode):
-		text, meant = "unknown check kind; this version knows http and tcp", "http"
+	case t == reflect.TypeFor[rawCheck]() && meant == "" && follow(value).Kind == yaml.MappingNode:
+		text, meant = "unknown check kind; write one of "+strings.Join(checkKinds, ", "), "http"
 	case t == reflect.TypeFor[rawNeighbor]() && key.Value == "as_path":
 		text, meant = "unknown key; our paths hold our own ASN only: for a longer one write prepend", ""
 	case meant != "":

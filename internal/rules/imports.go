@@ -57,9 +57,16 @@ var libraries = []library{
 		rule:    "GoBGP stops at announcer",
 	},
 	{
-		paths: []string{"google.golang.org/protobuf", "google.golang.org/grpc", "google.golang.org/genproto",
+		paths: []string{"google.golang.org/protobuf", "google.golang.org/genproto",
 			"github.com/golang/protobuf", "github.com/grpc-ecosystem/grpc-gateway", module + "/api"},
 		in:      []string{"api", "edge", "central", "cmd/catchment"},
+		but:     []string{"edge/config", "central/config"},
+		testsIn: []string{"lab"},
+		rule:    "protobuf and gRPC stop at api, the handlers in edge and central, and cmd/catchment",
+	},
+	{
+		paths:   []string{"google.golang.org/grpc"}, // healthcheck: the health protocol's client
+		in:      []string{"api", "edge", "central", "cmd/catchment", "healthcheck"},
 		but:     []string{"edge/config", "central/config"},
 		testsIn: []string{"lab"},
 		rule:    "protobuf and gRPC stop at api, the handlers in edge and central, and cmd/catchment",
