@@ -71,7 +71,7 @@ func (e *Edge) keepReturns(now time.Time) {
 	err := k.to.Set(k.want)
 	faults := k.explain(err)
 	if err != nil && !maps.Equal(faults, k.faults) {
-		e.log.Error("replies do not leave as configured; it is tried again", "error", err)
+		e.log.Warn("replies do not leave as configured; it is tried again", "error", err)
 	}
 	if err == nil && len(k.faults) > 0 {
 		e.log.Info("replies leave as configured again")

@@ -51,7 +51,7 @@ func marksOf(legs []leg, prefixes []netip.Prefix) marks {
 	fmt.Fprintln(&all, prefixes)
 	for _, s := range statements(legs) {
 		m.rules = append(m.rules, s.chain+": "+s.comment)
-		fmt.Fprintf(&all, "%s %s %+v\n", s.chain, s.comment, s.leg)
+		fmt.Fprintf(&all, "%s %q %t %d %q %x\n", s.chain, s.comment, s.leg.ipv6, s.leg.id, s.leg.iface, s.leg.mac)
 	}
 	m.sum = fmt.Sprintf("%s%.8x", sumPrefix, sha256.Sum256([]byte(all.String())))
 	return m
@@ -206,5 +206,20 @@ func (r *Return) watchNftables(ctx context.Context) (<-chan struct{}, error) {
 	if err != nil {
 		return nil, err
 	}
-	return watchSocket(ctx, s, r.log, func(message) bool { return true }, r.stale), nil
+	return watchSocket(ctx, s, r.log, aboutOurTable, r.stale), nil
+}
+
+// aboutOurTable reads the name of the table, the first attribute of all messages on
+// tables, chains, rules and sets, behind struct nfgenmsg.
+func aboutOurTable(m message) bool {
+	const head, name = 4, 1
+	if len(m.body) < head || m.body[0] != unix.NFPROTO_INET {
+		return false
+	}
+	for kind, value := range attrs(m.body[head:]) {
+		if kind == name {
+			return unix.ByteSliceToString(value) == ReturnNftables
+		}
+	}
+	return false
 }

@@ -46,10 +46,6 @@ type rule struct {
 
 func (u rule) isOurs() bool { return u.proto == protoCatchment && u.lookup && ownTable(u.table) }
 
-func (u rule) key() string {
-	return fmt.Sprint(u.ipv6, u.priority, u.mark, u.mask, u.table)
-}
-
 // parseRule reads the body of RTM_NEWRULE, a struct fib_rule_hdr and FRA_*.
 func parseRule(body []byte) (u rule, ok bool) {
 	if len(body) < unix.SizeofRtMsg || body[0] != unix.AF_INET && body[0] != unix.AF_INET6 {

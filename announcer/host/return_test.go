@@ -3,17 +3,13 @@ package host
 import (
 	"context"
 	"errors"
-	"net"
-	"net/netip"
 	"os"
 	"os/exec"
 	"slices"
 	"strings"
 	"testing"
 
-	"github.com/vishvananda/netlink"
 	"golang.org/x/sys/unix"
-	"pgregory.net/rapid"
 )
 
 // twoTransits is a node with eth1 to router A (192.0.2.1, fe80::a) and eth2 to
@@ -294,77 +290,45 @@ func TestRuleThatTakesRepliesAwayIsReported(t *testing.T) {
 	}
 }
 
-func TestIPv4RepliesLeaveByRouterOfIPv6Session(t *testing.T) {
-	n := twoTransits(t)
-	r, _ := newReturn(t, n)
-	must(t, r.Set(returns(ReturnPath{Neighbor: "b", Router: hop("fe80::b"), Device: "eth2", IPv4: true, IPv6: true})))
-	wantText(t, "the kernel", n.held(t), "default via inet6 fe80::b dev eth2 table 17901", "default via fe80::b dev eth2 table 17901")
-}
-
-// neighbor puts an entry into the neighbour tables.
-func (n *testNet) neighbor(t *testing.T, iface, addr, mac string) {
-	t.Helper()
-	hw, err := net.ParseMAC(mac)
-	must(t, err)
-	family := netlink.FAMILY_V4
-	if hop(addr).Is6() {
-		family = netlink.FAMILY_V6
-	}
-	must(t, n.h.NeighSet(&netlink.Neigh{LinkIndex: n.link(t, iface).Attrs().Index, IP: net.ParseIP(addr),
-		HardwareAddr: hw, State: unix.NUD_REACHABLE, Family: family}))
-}
-
-func TestRoutersOnOneLinkAreToldApartByMACAddress(t *testing.T) {
-	n := twoTransits(t)
-	r, _ := newReturn(t, n)
-	member := func(name, router string) ReturnPath {
-		return ReturnPath{Neighbor: name, Router: hop(router), IPv4: true}
-	}
-	want := returns(member("one", "203.0.113.11"), member("two", "203.0.113.12"), routed(member("rs", "203.0.113.13")), a4())
-	n.neighbor(t, "eth2", "203.0.113.11", "02:00:00:00:00:11")
-	err := r.Set(want)
-	if err == nil || strings.Contains(err.Error(), "one") || !strings.Contains(err.Error(), "return path of two: IPv4: the router's MAC address on eth2 is not known") {
-		t.Errorf("error %v", err)
-	}
-	n.neighbor(t, "eth2", "203.0.113.12", "02:00:00:00:00:12")
-	must(t, r.Set(want))
-	wantText(t, "the kernel", n.held(t),
-		`iifname "eth2" ether saddr 02:00:00:00:00:11 ct mark set`, `iifname "eth2" ether saddr 02:00:00:00:00:12 ct mark set`,
-		`iifname "eth1" ct mark set`)
-}
-
-func TestIPv6AddressOfRouterIsFoundByItsMACAddress(t *testing.T) {
-	n := twoTransits(t)
-	r, _ := newReturn(t, n)
-	both := b4()
-	both.IPv6 = true
-	c, stop := watchReturn(t, r)
-	defer stop()
-	for _, unknown := range []string{"the router's MAC address on eth2 is not known", "the session is over IPv4, and no IPv6 address of the router is known yet on eth2"} {
-		err := r.Set(returns(both))
-		var set *SetError
-		if !errors.As(err, &set) || len(set.Failures) != 1 || !strings.Contains(err.Error(), unknown) {
-			t.Fatalf("error %v, want %q", err, unknown)
-		}
-		wantText(t, "the kernel", n.held(t), "default via 203.0.113.1 dev eth2 table 17901")
-		if strings.Contains(unknown, "MAC") {
-			n.neighbor(t, "eth2", "203.0.113.1", "02:00:00:00:00:0b")
-			signal(t, c, "the router answers ARP")
-		}
-	}
-	n.neighbor(t, "eth2", "2001:db8:b::7", "02:00:00:00:00:07") // another host
-	n.neighbor(t, "eth2", "2001:db8:b::1", "02:00:00:00:00:0b")
-	signal(t, c, "the router is known")
-	must(t, r.Set(returns(both)))
-	wantText(t, "the kernel", n.held(t), "default via 2001:db8:b::1 dev eth2 table 17901")
-}
-
 func watchReturn(t *testing.T, r *Return) (<-chan struct{}, func()) {
 	t.Helper()
 	ctx, cancel := context.WithCancel(context.Background())
 	c, err := r.Watch(ctx)
 	must(t, err)
 	return c, func() { cancel(); drain(c) }
+}
+
+func TestOthersNftablesAreNoNews(t *testing.T) {
+	n := twoTransits(t)
+	r, _ := newReturn(t, n)
+	must(t, r.Set(returns(b4())))
+	s, err := openNetlink(n.ns, unix.NETLINK_NETFILTER, unix.NFNLGRP_NFTABLES)
+	must(t, err)
+	log, _ := newLog()
+	others := 0 // before the first that is ours
+	dirty := notifications(s, log, func(m message) bool {
+		ours := aboutOurTable(m)
+		if !ours {
+			others++
+		}
+		return ours
+	})
+	n.run(t, "nft", "add", "table", "inet", "other")
+	n.run(t, "nft", "add", "table", "ip", "catchment")
+	n.run(t, "nft", "add", "set", "inet", "other", "s", "{ type ipv4_addr; }")
+	n.run(t, "nft", "add", "element", "inet", "other", "s", "{ 192.0.2.1 }")
+	select {
+	case <-dirty:
+		t.Error("what happens to others' tables is taken for news of ours")
+	default:
+	}
+	n.run(t, "nft", "add", "rule", "inet", "catchment", "requests", "accept")
+	signal(t, dirty, "a rule was added to ours")
+	must(t, s.Close())
+	drain(dirty)
+	if others < 4 {
+		t.Errorf("%d notifications of others' tables, want one for each at least", others)
+	}
 }
 
 func TestReturnWatchTellsOfLoss(t *testing.T) {
@@ -388,34 +352,4 @@ func TestReturnWatchTellsOfLoss(t *testing.T) {
 			eventually(t, "all stands again", func() bool { return r.Set(returns(b4(), a4())) == nil && n.held(t) == before })
 		})
 	}
-}
-
-func TestWidestPrefixesAreDisjointAndCoverAll(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
-		var all []netip.Prefix
-		for range rapid.IntRange(0, 8).Draw(t, "count") {
-			a := netip.AddrFrom4([4]byte{10, rapid.Byte().Draw(t, "b"), 0, 0})
-			all = append(all, netip.PrefixFrom(a, rapid.IntRange(8, 32).Draw(t, "bits")))
-		}
-		out := widest(all)
-		for _, p := range all {
-			covered := false
-			for _, w := range out {
-				covered = covered || w.Contains(p.Addr()) && w.Bits() <= p.Bits()
-			}
-			if !covered {
-				t.Fatalf("%s is not in %v", p, out)
-			}
-		}
-		for i, p := range out {
-			for _, q := range out[i+1:] {
-				if p.Overlaps(q) {
-					t.Fatalf("%s and %s overlap", p, q)
-				}
-			}
-			if last := lastOf(p); !p.Contains(last) || p.Contains(last.Next()) {
-				t.Fatalf("%s is not the last of %s", last, p)
-			}
-		}
-	})
 }
