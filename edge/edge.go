@@ -49,6 +49,17 @@ type Defaults interface {
 	Close() error
 }
 
+// Returns is what the loop needs of a host.Return.
+type Returns interface {
+	// Set makes these all return paths of ours; a *host.SetError names those that
+	// do not work.
+	Set(want host.Returns) error
+	// Watch receives a value when Set may have something to do.
+	Watch(ctx context.Context) (<-chan struct{}, error)
+	// Close frees what Set needs; the paths stay.
+	Close() error
+}
+
 // Options are the parts around the loop. New fills in what is left out with the
 // real ones.
 type Options struct {
@@ -61,6 +72,7 @@ type Options struct {
 	Announcer Announcer
 	VIPs      VIPs
 	Defaults  Defaults
+	Returns   Returns
 	// WayBack reports whether replies find their way, until the context ends.
 	WayBack func(ctx context.Context, report func(host.WayBack)) error
 	// Checks runs a check until the context ends.
@@ -94,6 +106,7 @@ type Edge struct {
 	learnt    defaultKeeper
 	told      map[string]told // by neighbour
 	vips      vipKeeper
+	returns   returnKeeper
 	history   history
 	changes   map[ServiceReason]int
 	pending   *pending
@@ -139,6 +152,7 @@ func New(c *config.Config, warnings []config.Problem, o Options) (*Edge, error) 
 		return nil, errors.Join(err, e.free(context.Background()))
 	}
 	e.vips = newVIPKeeper(e.opt.VIPs)
+	e.returns = newReturnKeeper(e.opt.Returns)
 	return e, nil
 }
 
@@ -157,6 +171,11 @@ func (e *Edge) fillIn() error {
 	if err = e.needDefaults(e.cfg); err != nil {
 		return err
 	}
+	if o.Returns == nil {
+		if o.Returns, err = host.NewReturn(host.ReturnOptions{Log: e.log}); err != nil {
+			return err
+		}
+	}
 	if o.WayBack == nil {
 		o.WayBack = func(ctx context.Context, report func(host.WayBack)) error {
 			return host.WatchWayBack(ctx, host.WayBackOptions{Log: e.log}, report)
@@ -173,6 +192,9 @@ func (e *Edge) free(ctx context.Context) error {
 	}
 	if e.opt.VIPs != nil {
 		err = errors.Join(err, e.opt.VIPs.Close())
+	}
+	if e.opt.Returns != nil {
+		err = errors.Join(err, e.opt.Returns.Close())
 	}
 	return errors.Join(err, e.store.close(ctx))
 }

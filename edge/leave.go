@@ -4,10 +4,13 @@ import (
 	"context"
 	"path/filepath"
 	"time"
+
+	"github.com/catchment-bgp/catchment/announcer/host"
 )
 
 // leave is the end of an orderly run: withdraw, wait until that is on the wire,
-// hold, take the VIPs away, end the sessions.
+// hold, take the VIPs away, then the return paths, since replies leave by them
+// until then, end the sessions.
 func (e *Edge) leave() {
 	e.log.Info("leaving: withdrawing all routes")
 	e.drop()
@@ -24,6 +27,9 @@ func (e *Edge) leave() {
 	time.Sleep(e.cfg.LeaveHold)
 	if err := e.opt.VIPs.Set(nil); err != nil {
 		e.log.Error("VIPs could not be taken away", "error", err)
+	}
+	if err := e.opt.Returns.Set(host.Returns{}); err != nil {
+		e.log.Error("return paths could not be taken away", "error", err)
 	}
 	ctx, cancel = context.WithTimeout(context.Background(), closeTime)
 	defer cancel()

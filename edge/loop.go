@@ -36,11 +36,15 @@ func (e *Edge) Run(ctx context.Context) error {
 	if err != nil {
 		e.log.Warn("changes of addresses on this machine go unseen", "error", err)
 	}
+	returnNews, err := e.opt.Returns.Watch(work)
+	if err != nil {
+		e.log.Warn("changes of return paths on this machine go unseen", "error", err)
+	}
 	side.Go(func() { e.watchWayBack(work) })
 	e.checks.set(work, e.cfg, nil)
 	e.logWarnings()
 	e.log.Info("started", "node", e.cfg.Node, "asn", e.cfg.ASN, "version", e.opt.Version)
-	e.loop(ctx, vipNews)
+	e.loop(ctx, vipNews, returnNews)
 	leaving()
 	e.leave()
 	e.checks.stop()
@@ -48,7 +52,7 @@ func (e *Edge) Run(ctx context.Context) error {
 }
 
 // loop is the one goroutine that owns the state.
-func (e *Edge) loop(ctx context.Context, vipNews <-chan struct{}) {
+func (e *Edge) loop(ctx context.Context, vipNews, returnNews <-chan struct{}) {
 	timer := time.NewTimer(0)
 	defer timer.Stop()
 	trigger := "start"
@@ -56,13 +60,13 @@ func (e *Edge) loop(ctx context.Context, vipNews <-chan struct{}) {
 		now := time.Now()
 		e.step(now, trigger)
 		timer.Reset(e.sleep(now))
-		trigger = e.await(ctx, timer.C, &vipNews)
+		trigger = e.await(ctx, timer.C, &vipNews, &returnNews)
 	}
 }
 
 // await waits for the next event, takes it in and says what it was; empty:
 // nothing that a decision depends on.
-func (e *Edge) await(ctx context.Context, timer <-chan time.Time, vipNews *<-chan struct{}) string {
+func (e *Edge) await(ctx context.Context, timer <-chan time.Time, vipNews, returnNews *<-chan struct{}) string {
 	for {
 		select {
 		case <-ctx.Done():
@@ -88,6 +92,12 @@ func (e *Edge) await(ctx context.Context, timer <-chan time.Time, vipNews *<-cha
 			}
 			e.vips.dirty = true
 			return "addresses of this machine"
+		case _, ok := <-*returnNews:
+			if !ok {
+				*returnNews = nil
+			}
+			e.returns.dirty = true
+			return ""
 		case r := <-e.requests:
 			if r.run(time.Now()); r.trigger != "" {
 				return r.trigger
@@ -125,7 +135,7 @@ var errLeaving = errors.New("edge: the node is leaving")
 
 // sleep is how long the loop may wait without an event.
 func (e *Edge) sleep(now time.Time) time.Duration {
-	next := earliest(e.decision.Wake, e.vips.wake(), e.learnt.retry)
+	next := earliest(e.decision.Wake, e.vips.wake(), e.learnt.retry, e.returns.retry)
 	for _, t := range e.told {
 		next = earliest(next, t.retry)
 	}
@@ -156,6 +166,7 @@ func (e *Edge) step(now time.Time, trigger string) {
 	}
 	e.keepVIPs(now)
 	e.keepDefaults(now)
+	e.keepReturns(now)
 	in := e.input(now, e.cfg)
 	state, d := policy.Next(policyConfig(e.cfg), e.state, in)
 	e.record(now, trigger, in, d)

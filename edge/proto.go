@@ -56,6 +56,10 @@ func (s Snapshot) neighbor(svc *config.Service, nd policy.NeighborDecision) *edg
 		SessionSince: stamp(st.Since), LastError: st.LastError, HoldTimeSeconds: st.HoldTime.Seconds(),
 		Address: n.Address.String(), Asn: n.ASN,
 	}
+	out.ReturnPath = returnPath(n, s.ReturnFaults[n.Name])
+	if out.LinkControl, out.LinkControlReason = "on", linkControlOff(s.Config, n, s.ReturnFaults[n.Name]); out.LinkControlReason != "" {
+		out.LinkControl = "off"
+	}
 	if n.Link != "" {
 		out.Link = &edgev1.Link{Stale: true} // nothing measures links yet
 	}

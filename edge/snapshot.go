@@ -27,6 +27,8 @@ type Snapshot struct {
 	// Checks by service, in the order of the configuration.
 	Checks             map[string][]CheckStatus
 	WayBack4, WayBack6 policy.Verdict
+	// ReturnFaults says by neighbour why replies do not leave as configured.
+	ReturnFaults map[string]string
 	// RevertsAt is when a configuration that nobody confirmed goes back; zero:
 	// none waits.
 	RevertsAt time.Time
@@ -75,6 +77,7 @@ func (e *Edge) snapshot(now time.Time) Snapshot {
 			}
 		}
 	}
+	s.ReturnFaults = maps.Clone(e.returns.faults)
 	s.WayBack4, s.WayBack6 = e.wayBackVerdicts(e.cfg)
 	if e.pending != nil {
 		s.RevertsAt = e.pending.deadline

@@ -30,6 +30,7 @@ type world struct {
 	*announcerFake
 	vips     *vipsFake
 	defaults *defaultsFake
+	returns  *returnsFake
 	journal  *journal
 	log      *bytes.Buffer // of the node; to be read when the node is at rest
 
@@ -143,7 +144,7 @@ func newWorld(t testing.TB) *world {
 	t.Cleanup(func() { os.RemoveAll(dir) })
 	return &world{
 		t: t, dir: dir, journal: j, log: &bytes.Buffer{},
-		announcerFake: newAnnouncerFake(j), vips: newVIPsFake(j), defaults: &defaultsFake{journal: j},
+		announcerFake: newAnnouncerFake(j), vips: newVIPsFake(j), defaults: &defaultsFake{journal: j}, returns: newReturnsFake(j),
 		wayBack: make(chan host.WayBack), probes: map[string]*probeFake{}, starts: map[string]int{},
 	}
 }
@@ -151,7 +152,7 @@ func newWorld(t testing.TB) *world {
 func (w *world) options() Options {
 	return Options{
 		File: w.file(), Version: "test", Log: slog.New(slog.NewTextHandler(w.log, nil)),
-		Announcer: w.announcerFake, VIPs: w.vips, Defaults: w.defaults,
+		Announcer: w.announcerFake, VIPs: w.vips, Defaults: w.defaults, Returns: w.returns,
 		WayBack: w.watchWayBack, Checks: w.runCheck,
 	}
 }

@@ -20,7 +20,7 @@ const answerTime = 10 * time.Second
 
 var errInterrupted = errors.New("the kernel's table changed while it was read")
 
-// socket is a netlink route socket. It reuses one buffer, so that reading a full
+// socket is a netlink socket. It reuses one buffer, so that reading a full
 // table leaves no garbage. One request runs at a time.
 type socket struct {
 	mu   sync.Mutex
@@ -36,7 +36,12 @@ type socket struct {
 // openSocket opens a socket in ns that gets the notifications of groups
 // (RTNLGRP_*, 1..32).
 func openSocket(ns Namespace, groups ...uint) (*socket, error) {
-	fd, err := inNamespace(ns, func() (int, error) { return bindSocket(groups) })
+	return openNetlink(ns, unix.NETLINK_ROUTE, groups...)
+}
+
+// openNetlink is openSocket for any protocol (NETLINK_*).
+func openNetlink(ns Namespace, protocol int, groups ...uint) (*socket, error) {
+	fd, err := inNamespace(ns, func() (int, error) { return bindSocket(protocol, groups) })
 	if err != nil {
 		return nil, err
 	}
@@ -47,8 +52,8 @@ func openSocket(ns Namespace, groups ...uint) (*socket, error) {
 	return s, nil
 }
 
-func bindSocket(groups []uint) (int, error) {
-	fd, err := unix.Socket(unix.AF_NETLINK, unix.SOCK_RAW|unix.SOCK_CLOEXEC|unix.SOCK_NONBLOCK, unix.NETLINK_ROUTE)
+func bindSocket(protocol int, groups []uint) (int, error) {
+	fd, err := unix.Socket(unix.AF_NETLINK, unix.SOCK_RAW|unix.SOCK_CLOEXEC|unix.SOCK_NONBLOCK, protocol)
 	if err != nil {
 		return 0, fmt.Errorf("open a netlink socket: %w", err)
 	}

@@ -17,15 +17,17 @@ type Address struct {
 }
 
 // Failure is one thing that Set could not do: a VIP on its interface, or the
-// default route of one family of a neighbour.
+// default route or the return path of one family of a neighbour.
 type Failure struct {
 	// Interface is where the VIP belongs; empty for a default route.
 	Interface string
-	// Neighbor is whose default route it is; empty for a VIP, and for a route
-	// of a run before us.
+	// Neighbor is whose default route or return path it is; empty for a VIP, and
+	// for what a run before us left.
 	Neighbor string
 	// Prefix is the VIP, or 0.0.0.0/0 or ::/0.
 	Prefix netip.Prefix
+	// Return is set for a return path.
+	Return bool
 	// Err says what is wrong and what to do.
 	Err error
 }
@@ -33,6 +35,8 @@ type Failure struct {
 // Error names the VIP or the route, and says what is wrong with it.
 func (f Failure) Error() string {
 	switch {
+	case f.Return:
+		return returnFailureText(f)
 	case f.Interface != "":
 		return fmt.Sprintf("VIP %s on %s: %v", f.Prefix, f.Interface, f.Err)
 	case f.Neighbor != "":

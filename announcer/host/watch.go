@@ -68,6 +68,11 @@ func watch(ctx context.Context, ns Namespace, groups []uint, log *slog.Logger, m
 	if err != nil {
 		return nil, err
 	}
+	return watchSocket(ctx, s, log, matters, stale), nil
+}
+
+// watchSocket is watch with an open socket, which it closes at the end.
+func watchSocket(ctx context.Context, s *socket, log *slog.Logger, matters func(message) bool, stale func() (bool, error)) <-chan struct{} {
 	dirty := notifications(s, log, matters)
 	signal := make(chan struct{}, 1)
 	go func() {
@@ -88,7 +93,7 @@ func watch(ctx context.Context, ns Namespace, groups []uint, log *slog.Logger, m
 			}
 		}
 	}()
-	return signal, nil
+	return signal
 }
 
 // drain waits until the reader has ended.

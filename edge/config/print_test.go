@@ -200,6 +200,9 @@ func drawNeighbor(t *rapid.T, i int) Neighbor {
 		MED: drawMetric(t, "med"), Communities: drawCommunities(t), Link: "l",
 		Symmetric: rapid.Bool().Draw(t, "symmetric"), NextHop4: netip.AddrFrom4([4]byte{10, 0, byte(i), 1}),
 	}
+	if n.Symmetric {
+		n.Kind, n.Multihop = announcer.Transit, 1
+	}
 	if rapid.Bool().Draw(t, "internal") {
 		n.Kind, n.ASN, n.Prepend, n.LocalPref = announcer.Internal, 57629, 0, drawMetric(t, "local_pref")
 	}

@@ -51,6 +51,7 @@ func (c *checker) neighbor(path string, r *rawNeighbor, cfg *Config) Neighbor {
 	n.Contact = value(r.Contact, "")
 	c.note(join(path, "contact"), n.Contact)
 	n.Symmetric = value(r.Return, "routed") == "symmetric"
+	c.symmetric(join(path, "return"), &n)
 	n.Link = c.linkName(join(path, "link"), r.Link, cfg.Links)
 	c.nextHops(path, r, &n)
 
@@ -60,6 +61,17 @@ func (c *checker) neighbor(path string, r *rawNeighbor, cfg *Config) Neighbor {
 	n.Communities = c.communities(join(path, "communities"), r.Communities)
 	n.Ladder = c.ladder(join(path, "ladder"), r.Ladder, &n)
 	return n
+}
+
+// symmetric refuses neighbours to whom no reply can be handed.
+func (c *checker) symmetric(path string, n *Neighbor) {
+	switch {
+	case !n.Symmetric:
+	case n.Kind == announcer.RouteServer:
+		c.reject(path, "a route server carries no traffic: requests come from its members, each by its own router; write return: routed, and sessions with the members that matter")
+	case n.Multihop > 1:
+		c.reject(path, "replies can be handed only to a directly connected router, and multihop is %d; write return: routed, or a session with the router on the link", n.Multihop)
+	}
 }
 
 // relation checks that the kind and the AS number fit each other. A neighbour

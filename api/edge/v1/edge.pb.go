@@ -479,8 +479,15 @@ type Neighbor struct {
 	HoldTimeSeconds float64                `protobuf:"fixed64,15,opt,name=hold_time_seconds,json=holdTimeSeconds,proto3" json:"hold_time_seconds,omitempty"`
 	Address         string                 `protobuf:"bytes,16,opt,name=address,proto3" json:"address,omitempty"`
 	Asn             uint32                 `protobuf:"varint,17,opt,name=asn,proto3" json:"asn,omitempty"`
-	unknownFields   protoimpl.UnknownFields
-	sizeCache       protoimpl.SizeCache
+	// How replies to requests that came in here leave: symmetric (by this
+	// neighbor), routed (by the routes of the machine), or "failed: " and why they
+	// do not leave as configured.
+	ReturnPath string `protobuf:"bytes,18,opt,name=return_path,json=returnPath,proto3" json:"return_path,omitempty"`
+	// Whether shedding here can relieve the link that the neighbor names: on or off.
+	LinkControl       string `protobuf:"bytes,19,opt,name=link_control,json=linkControl,proto3" json:"link_control,omitempty"`
+	LinkControlReason string `protobuf:"bytes,20,opt,name=link_control_reason,json=linkControlReason,proto3" json:"link_control_reason,omitempty"` // why it is off, and what to do; empty: it is on
+	unknownFields     protoimpl.UnknownFields
+	sizeCache         protoimpl.SizeCache
 }
 
 func (x *Neighbor) Reset() {
@@ -630,6 +637,27 @@ func (x *Neighbor) GetAsn() uint32 {
 		return x.Asn
 	}
 	return 0
+}
+
+func (x *Neighbor) GetReturnPath() string {
+	if x != nil {
+		return x.ReturnPath
+	}
+	return ""
+}
+
+func (x *Neighbor) GetLinkControl() string {
+	if x != nil {
+		return x.LinkControl
+	}
+	return ""
+}
+
+func (x *Neighbor) GetLinkControlReason() string {
+	if x != nil {
+		return x.LinkControlReason
+	}
+	return ""
 }
 
 type Link struct {
@@ -1831,7 +1859,7 @@ const file_edge_v1_edge_proto_rawDesc = "" +
 	"\x05scope\x18\x05 \x01(\tR\x05scope\x12)\n" +
 	"\x10duration_seconds\x18\x06 \x01(\x01R\x0fdurationSeconds\x12\x1c\n" +
 	"\tobserving\x18\a \x01(\bR\tobservingB\a\n" +
-	"\x05_last\"\x90\x04\n" +
+	"\x05_last\"\x84\x05\n" +
 	"\bNeighbor\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12\x18\n" +
 	"\asession\x18\x02 \x01(\tR\asession\x12\x12\n" +
@@ -1851,7 +1879,11 @@ const file_edge_v1_edge_proto_rawDesc = "" +
 	"last_error\x18\x0e \x01(\tR\tlastError\x12*\n" +
 	"\x11hold_time_seconds\x18\x0f \x01(\x01R\x0fholdTimeSeconds\x12\x18\n" +
 	"\aaddress\x18\x10 \x01(\tR\aaddress\x12\x10\n" +
-	"\x03asn\x18\x11 \x01(\rR\x03asn\"\x89\x01\n" +
+	"\x03asn\x18\x11 \x01(\rR\x03asn\x12\x1f\n" +
+	"\vreturn_path\x18\x12 \x01(\tR\n" +
+	"returnPath\x12!\n" +
+	"\flink_control\x18\x13 \x01(\tR\vlinkControl\x12.\n" +
+	"\x13link_control_reason\x18\x14 \x01(\tR\x11linkControlReason\"\x89\x01\n" +
 	"\x04Link\x12%\n" +
 	"\vutilization\x18\x01 \x01(\x01H\x00R\vutilization\x88\x01\x01\x12$\n" +
 	"\vage_seconds\x18\x02 \x01(\x01H\x01R\n" +

@@ -35,14 +35,16 @@ func video() *edgev1.Service {
 		Neighbors: []*edgev1.Neighbor{
 			{Name: "transit-a", Address: "10.77.1.2", Asn: 65001, Session: "established", SessionSince: before(50 * time.Hour),
 				HoldTimeSeconds: 9, Rung: 2, Rungs: 4, Shed: 0.31, State: "steered", Reason: "load", Detail: "transit-a at 0.91",
-				Settled: true, FlapPenalty: 500.4, Link: &edgev1.Link{Utilization: proto.Float64(0.914), AgeSeconds: proto.Float64(1)},
+				ReturnPath: "symmetric", LinkControl: "on", Settled: true, FlapPenalty: 500.4, Link: &edgev1.Link{Utilization: proto.Float64(0.914), AgeSeconds: proto.Float64(1)},
 				Routes: []*edgev1.Route{
 					{Prefix: "198.51.100.0/24", NextHop: "10.77.1.1", Prepend: 3, Communities: []string{"57629:101", "57629:1:101"}},
 					{Prefix: "2001:db8:100::/48", NextHop: "fd77:1::1", Prepend: 3, Communities: []string{"57629:101"}, Med: proto.Uint32(0)},
 				}},
-			{Name: "transit-b", Address: "10.77.2.2", Asn: 4200000001, Session: "idle", Rungs: 4, State: "withdrawn", Reason: "override",
+			{Name: "transit-b", ReturnPath: "failed: IPv4: interface eth2 is down", LinkControl: "off",
+				LinkControlReason: "replies do not leave where requests come in: IPv4: interface eth2 is down", Address: "10.77.2.2", Asn: 4200000001, Session: "idle", Rungs: 4, State: "withdrawn", Reason: "override",
 				Detail: "loss in transit-b", LastError: "Cease 6/2: maintenance \x1b[2Jtonight", Link: &edgev1.Link{Stale: true, Utilization: proto.Float64(0.2)}},
 			{Name: "core", Session: "established", Settled: true, State: "announced", Reason: "normal", Link: &edgev1.Link{},
+				ReturnPath: "failed: nftables: no right", LinkControl: "off", LinkControlReason: "link core has no capacity; write capacity: under links:",
 				Routes: []*edgev1.Route{{Prefix: "198.51.100.0/24", NextHop: "10.77.3.1", LocalPref: proto.Uint32(90)}}},
 		},
 		Overrides: []*edgev1.Override{{Service: "video", Neighbor: "transit-b", Verb: "withdraw", Reason: "loss in transit-b",
@@ -55,7 +57,8 @@ func deadDNS() *edgev1.Service {
 		Name: "dns", State: "withdrawn", Reason: "hard_failure", Since: before(40 * time.Second), Detail: "tcp: connection refused",
 		Checks: []*edgev1.Check{{Name: "tcp", Last: before(0), Scope: "hard", Error: "connection refused", DurationSeconds: 0.00012}},
 		Neighbors: []*edgev1.Neighbor{{Name: "transit-a", Session: "established", Settled: true, State: "withdrawn",
-			Reason: "hard_failure", Detail: "tcp: connection refused", Link: nil}},
+			Reason: "hard_failure", Detail: "tcp: connection refused", Link: nil,
+			ReturnPath: "routed", LinkControl: "off", LinkControlReason: "the neighbor names no link"}},
 		Overrides: []*edgev1.Override{{Service: "dns", Verb: "announce", Reason: "the check is wrong", EvenIfDead: false}},
 	}
 }

@@ -93,7 +93,7 @@ func (v statusView) checks(out *bytes.Buffer, checks []*edgev1.Check) {
 }
 
 func (v statusView) neighbors(out *bytes.Buffer, s *edgev1.Service) {
-	sessions := output.Grid{Indent: "  ", Titles: []string{"NEIGHBOR", "PEER", "SESSION", "HOLD", "STATE", "RUNG", "SHED", "LINK", "NOTE"}}
+	sessions := output.Grid{Indent: "  ", Titles: []string{"NEIGHBOR", "PEER", "SESSION", "HOLD", "STATE", "RUNG", "SHED", "LINK", "RETURN", "NOTE"}}
 	routes := output.Grid{Indent: "  ", Titles: []string{"SENT TO", "PREFIX", "NEXT HOP", "PREPEND", "COMMUNITIES", "MED", "LOCAL PREF"}}
 	for _, n := range s.GetNeighbors() {
 		sessions.Row(v.neighbor(s, n)...)
@@ -102,9 +102,25 @@ func (v statusView) neighbors(out *bytes.Buffer, s *edgev1.Service) {
 		}
 	}
 	_ = sessions.Write(out)
+	v.replies(out, s)
 	_ = routes.Write(out)
 	if len(s.GetNeighbors()) > 0 && len(routes.Rows) == 0 {
 		out.WriteString("  nothing is sent to any neighbor\n")
+	}
+}
+
+// replies tells where replies do not leave as configured, and where per-link
+// control is off.
+func (v statusView) replies(out *bytes.Buffer, s *edgev1.Service) {
+	for _, n := range s.GetNeighbors() {
+		_, fault, failed := strings.Cut(n.GetReturnPath(), ": ")
+		off := n.GetLinkControl() == "off" && n.GetLink() != nil
+		if failed && !(off && strings.Contains(n.GetLinkControlReason(), fault)) {
+			fmt.Fprintf(out, "  %s: %s: %s\n", n.GetName(), v.paint(output.Red, "return path failed"), fault)
+		}
+		if off {
+			fmt.Fprintf(out, "  %s: %s: %s\n", n.GetName(), v.paint(output.Yellow, "link control off"), n.GetLinkControlReason())
+		}
 	}
 }
 
@@ -126,7 +142,16 @@ func (v statusView) neighbor(s *edgev1.Service, n *edgev1.Neighbor) []output.Cel
 	}
 	return []output.Cell{plain(n.GetName()), plain(peer), v.cell(colour, session), plain(figure(n.GetHoldTimeSeconds())),
 		v.cell(stateColour(n.GetState()), stateAt(s, n)), plain(rungText(n)), plain(shed), plain(linkText(n.GetLink())),
-		plain(noteText(s, n))}
+		v.returnCell(n), plain(noteText(s, n))}
+}
+
+// returnCell is the return path in one word.
+func (v statusView) returnCell(n *edgev1.Neighbor) output.Cell {
+	word, _, failed := strings.Cut(n.GetReturnPath(), ": ")
+	if failed {
+		return v.cell(output.Red, word)
+	}
+	return plain(word)
 }
 
 func route(neighbor string, r *edgev1.Route) []output.Cell {
