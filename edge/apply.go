@@ -185,9 +185,6 @@ func (e *Edge) take(now time.Time, c *config.Config, warnings []config.Problem) 
 	if err := e.fixed(c); err != nil {
 		return nil, err
 	}
-	if err := e.needDefaults(c); err != nil {
-		return nil, err
-	}
 	plans := e.plan(now, c)
 	if err := e.opt.Announcer.SetNeighbors(e.local(c), sessions(c)); err != nil {
 		return nil, err

@@ -82,7 +82,7 @@ func nextHop(was netip.Addr, c host.FamilyChange, zone string) netip.Addr {
 // is tried again after retryAfter.
 func (e *Edge) keepDefaults(now time.Time) {
 	k := &e.learnt
-	if e.opt.Defaults == nil || !k.dirty && (k.retry.IsZero() || now.Before(k.retry)) {
+	if !k.dirty && (k.retry.IsZero() || now.Before(k.retry)) {
 		return
 	}
 	fault := ""
@@ -96,16 +96,20 @@ func (e *Edge) keepDefaults(now time.Time) {
 	k.fault = fault
 }
 
-// needDefaults makes what installs default routes when a configuration first
-// asks for it.
-func (e *Edge) needDefaults(c *config.Config) error {
-	if e.opt.Defaults != nil || !slices.ContainsFunc(c.Neighbors, func(n config.Neighbor) bool { return n.AcceptDefault }) {
-		return nil
+// leftoverTime is how long the default routes of an earlier run stand while the
+// sessions that they came by may bring them anew.
+const leftoverTime = time.Minute
+
+// adoptDefaults has the default routes that an earlier run left taken away: at
+// once where no neighbour may give one, else when the sessions had their time.
+func (e *Edge) adoptDefaults() {
+	if acceptsDefault(e.cfg) {
+		e.learnt.retry = e.started.Add(leftoverTime)
+		return
 	}
-	d, err := host.NewDefaults(host.DefaultsOptions{Log: e.log})
-	if err != nil {
-		return err
-	}
-	e.opt.Defaults = d
-	return nil
+	e.learnt.dirty = true
+}
+
+func acceptsDefault(c *config.Config) bool {
+	return slices.ContainsFunc(c.Neighbors, func(n config.Neighbor) bool { return n.AcceptDefault })
 }

@@ -152,6 +152,7 @@ func New(c *config.Config, warnings []config.Problem, o Options) (*Edge, error) 
 		return nil, errors.Join(err, e.free(context.Background()))
 	}
 	e.vips = newVIPKeeper(e.opt.VIPs)
+	e.adoptDefaults()
 	e.returns = newReturnKeeper(e.opt.Returns)
 	return e, nil
 }
@@ -168,8 +169,10 @@ func (e *Edge) fillIn() error {
 			return err
 		}
 	}
-	if err = e.needDefaults(e.cfg); err != nil {
-		return err
+	if o.Defaults == nil {
+		if o.Defaults, err = host.NewDefaults(host.DefaultsOptions{Log: e.log}); err != nil {
+			return err
+		}
 	}
 	if o.Returns == nil {
 		if o.Returns, err = host.NewReturn(host.ReturnOptions{Log: e.log}); err != nil {

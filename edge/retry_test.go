@@ -171,3 +171,22 @@ func TestAReloadForgetsTheDefaultOfASessionThatEnds(t *testing.T) {
 		}
 	}, accepting, accepting+"accept_default: true, ")
 }
+
+// TestDefaultRoutesOfAnEarlierRunGo starts a node whose last run was killed.
+func TestDefaultRoutesOfAnEarlierRunGo(t *testing.T) {
+	up(t, func(t *testing.T, w *world) {
+		if got := w.journal.since(0, "defaults map[]"); len(got) != 1 {
+			t.Errorf("nobody gives a default route here: %q, want one Set of none", got)
+		}
+	})
+	up(t, func(t *testing.T, w *world) {
+		w.pass(leftoverTime - time.Second)
+		if got := w.journal.since(0, "defaults"); got != nil {
+			t.Errorf("the sessions have not had their time: %q", got)
+		}
+		w.pass(2 * time.Second)
+		if got := w.journal.since(0, "defaults map[]"); len(got) != 1 {
+			t.Errorf("after a minute: %q, want one Set of none", got)
+		}
+	}, accepting, accepting+"accept_default: true, ")
+}
