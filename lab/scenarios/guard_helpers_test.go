@@ -8,6 +8,7 @@ import (
 	"net"
 	"net/http"
 	"net/netip"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -314,21 +315,9 @@ func (e *ear) await(within time.Duration, from int, what string, wanted func(hea
 	return found
 }
 
-// announces and withdraws say whether an UPDATE does that to a prefix.
+// announces says whether an UPDATE announces a prefix.
 func announces(p netip.Prefix) func(heard) bool {
-	return func(u heard) bool { return has(u.Announced, p) }
-}
-func withdraws(p netip.Prefix) func(heard) bool {
-	return func(u heard) bool { return has(u.Withdrawn, p) }
-}
-
-func has(list []netip.Prefix, p netip.Prefix) bool {
-	for _, q := range list {
-		if q == p {
-			return true
-		}
-	}
-	return false
+	return func(u heard) bool { return slices.Contains(u.Announced, p) }
 }
 
 // alive fails the test when a raw speaker's session has ended.

@@ -228,7 +228,7 @@ func (r *attack) judge(ctx context.Context, s *routegen.Speaker, c hostile) fate
 			if err != nil {
 				r.t.Errorf("%s: an UPDATE of ours: %v", c.name, err)
 			}
-			if has(u.Announced, video4) {
+			if slices.Contains(u.Announced, video4) {
 				if again {
 					return fate{lives: true}
 				}
