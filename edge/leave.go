@@ -13,6 +13,9 @@ import (
 // until then, end the sessions.
 func (e *Edge) leave() {
 	e.log.Info("leaving: withdrawing all routes")
+	if e.opt.Supervisor != nil {
+		e.opt.Supervisor.Stopping("leaving: withdrawing all routes")
+	}
 	e.drop()
 	for _, n := range e.cfg.Neighbors {
 		if err := e.opt.Announcer.Set(n.Name, nil); err != nil {
