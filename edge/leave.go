@@ -6,7 +6,14 @@ import (
 	"time"
 
 	"github.com/catchment-bgp/catchment/announcer/host"
+	"github.com/catchment-bgp/catchment/edge/config"
 )
+
+// LeaveTime is how long a node may take to leave at most: what a service manager
+// must wait before it kills the process.
+func LeaveTime(c *config.Config) time.Duration {
+	return settleTime + c.LeaveHold + closeTime + writeTime
+}
 
 // leave is the end of an orderly run: withdraw, wait until that is on the wire,
 // hold, take the VIPs away, then the return paths, since replies leave by them
