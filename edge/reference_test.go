@@ -187,8 +187,8 @@ func families(text string) map[string]*family {
 	return out
 }
 
-// scrape starts a node on which all is well and reads its /metrics.
-func scrape(t *testing.T) string {
+// metricsText starts a node on which all is well and reads its /metrics.
+func metricsText(t *testing.T) string {
 	t.Helper()
 	w := newWorld(t)
 	w.start()
@@ -225,7 +225,7 @@ func TestTheReferenceHasTheMetricsOfAScrape(t *testing.T) {
 	for _, row := range table.Rows {
 		rows[strings.Trim(row[0], "`")] = row
 	}
-	found := families(scrape(t))
+	found := families(metricsText(t))
 	for _, name := range slices.Sorted(maps.Keys(found)) {
 		if !strings.HasPrefix(name, "catchment_") {
 			continue
