@@ -81,8 +81,8 @@ func keyType(f protoreflect.FieldDescriptor) string {
 	return name
 }
 
-// protoComments are the comments beside the fields of the .proto file, by message
-// and field.
+// protoComments are the comments above or beside the fields of the .proto file, by
+// message and field.
 func protoComments(t *testing.T) map[string]string {
 	t.Helper()
 	text, err := os.ReadFile("../api/edge/v1/edge.proto")
@@ -90,16 +90,21 @@ func protoComments(t *testing.T) map[string]string {
 		t.Fatal(err)
 	}
 	message := regexp.MustCompile(`^message (\w+) \{`)
-	field := regexp.MustCompile(`^\s+(?:optional |repeated )?[\w.]+ (\w+) = \d+;\s*// (.*)$`)
-	out, in := map[string]string{}, ""
+	field := regexp.MustCompile(`^\s+(?:optional |repeated )?[\w.]+ (\w+) = \d+;\s*(?:// (.*))?$`)
+	out, in, above := map[string]string{}, "", ""
 	for line := range strings.Lines(string(text)) {
 		line = strings.TrimRight(line, "\n")
 		if m := message.FindStringSubmatch(line); m != nil {
 			in = m[1]
 		}
-		if m := field.FindStringSubmatch(line); m != nil {
-			out[in+"."+m[1]] = m[2]
+		if text, ok := strings.CutPrefix(strings.TrimSpace(line), "// "); ok {
+			above = strings.TrimSpace(above + " " + text)
+			continue
 		}
+		if m := field.FindStringSubmatch(line); m != nil {
+			out[in+"."+m[1]] = strings.TrimSpace(above + " " + m[2])
+		}
+		above = ""
 	}
 	return out
 }

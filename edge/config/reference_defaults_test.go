@@ -38,6 +38,12 @@ services:
     checks:
       - {name: web, http: {url: "http://198.51.100.1:8080/health"}}
       - {name: port, tcp: {address: "198.51.100.1:443"}}
+      - {name: dns, dns: {server: "198.51.100.1:53", name: www.example.net}}
+      - {name: ping, icmp: {address: 10.77.1.2}}
+      - {name: rpc, grpc: {address: "198.51.100.1:50051"}}
+      - {name: program, exec: {command: [/bin/true]}}
+      - {name: server, unit: {name: nginx.service}}
+      - {name: disable, file: {path: /etc/catchment/disable}}
   - {name: two, prefixes: [203.0.113.0/24], require: {at_least: 1}, checks: [{name: port, tcp: {address: "203.0.113.1:53"}}]}
   - {name: three, prefixes: [192.0.2.0/24], require: {percent: 50}, checks: [{name: port, tcp: {address: "192.0.2.1:53"}}]}
 load: {mode: "off"}

@@ -28,6 +28,7 @@ var referenceHeader = []string{"Key", "Type", "Default", "Meaning and bounds", "
 var typeNames = map[reflect.Type]string{
 	reflect.TypeFor[string]():             "text",
 	reflect.TypeFor[multiline]():          "text",
+	reflect.TypeFor[literal]():            "text",
 	reflect.TypeFor[secret]():             "text",
 	reflect.TypeFor[bool]():               "boolean",
 	reflect.TypeFor[float64]():            "number",
