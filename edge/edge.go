@@ -77,6 +77,11 @@ type Options struct {
 	WayBack func(ctx context.Context, report func(host.WayBack)) error
 	// Checks runs a check until the context ends.
 	Checks func(ctx context.Context, c healthcheck.Check, report func(healthcheck.Status)) error
+
+	// Supervisor, where set, is told by the loop that it goes round: after its
+	// steps, and never later than BeatEvery (0: 10 s) after it was told last.
+	Supervisor Supervisor
+	BeatEvery  time.Duration
 }
 
 // Edge is one edge node. Its methods may be called from any goroutine.
@@ -111,6 +116,7 @@ type Edge struct {
 	changes   map[ServiceReason]int
 	pending   *pending
 	reloads   reloads
+	beats     beats
 }
 
 const (

@@ -6,13 +6,23 @@ import (
 	"time"
 
 	"github.com/catchment-bgp/catchment/announcer/host"
+	"github.com/catchment-bgp/catchment/edge/config"
 )
+
+// LeaveTime is how long a node may take to leave at most: what a service manager
+// must wait before it kills the process.
+func LeaveTime(c *config.Config) time.Duration {
+	return settleTime + c.LeaveHold + closeTime + writeTime
+}
 
 // leave is the end of an orderly run: withdraw, wait until that is on the wire,
 // hold, take the VIPs away, then the return paths, since replies leave by them
 // until then, end the sessions.
 func (e *Edge) leave() {
 	e.log.Info("leaving: withdrawing all routes")
+	if e.opt.Supervisor != nil {
+		e.opt.Supervisor.Stopping("leaving: withdrawing all routes")
+	}
 	e.drop()
 	for _, n := range e.cfg.Neighbors {
 		if err := e.opt.Announcer.Set(n.Name, nil); err != nil {

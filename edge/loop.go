@@ -59,6 +59,7 @@ func (e *Edge) loop(ctx context.Context, vipNews, returnNews <-chan struct{}) {
 	for ctx.Err() == nil {
 		now := time.Now()
 		e.step(now, trigger)
+		e.beat(now)
 		timer.Reset(e.sleep(now))
 		trigger = e.await(ctx, timer.C, &vipNews, &returnNews)
 	}
@@ -135,7 +136,7 @@ var errLeaving = errors.New("edge: the node is leaving")
 
 // sleep is how long the loop may wait without an event.
 func (e *Edge) sleep(now time.Time) time.Duration {
-	next := earliest(e.decision.Wake, e.vips.wake(), e.learnt.retry, e.returns.retry)
+	next := earliest(e.decision.Wake, e.vips.wake(), e.learnt.retry, e.returns.retry, e.nextBeat())
 	for _, t := range e.told {
 		next = earliest(next, t.retry)
 	}

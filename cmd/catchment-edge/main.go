@@ -1,7 +1,8 @@
 // Command catchment-edge is the daemon of an edge node. It only translates flags
 // and signals; the node itself is package edge.
 //
-// SIGHUP reloads the configuration file, SIGTERM and SIGINT leave cleanly.
+// SIGHUP reloads the configuration file, SIGTERM and SIGINT leave cleanly. Under
+// systemd (Type=notify) the node's loop feeds the watchdog.
 package main
 
 import (
@@ -19,6 +20,7 @@ import (
 
 	"github.com/catchment-bgp/catchment/edge"
 	"github.com/catchment-bgp/catchment/edge/config"
+	"github.com/catchment-bgp/catchment/internal/sdnotify"
 )
 
 // version is set when a release is built.
@@ -121,6 +123,14 @@ func serve(c *config.Config, warnings []config.Problem, o edge.Options) error {
 	signal.Notify(hup, syscall.SIGHUP)
 	defer signal.Stop(hup)
 
+	systemd, err := sdnotify.New(os.Getenv, os.Getpid(), o.Log)
+	if err != nil {
+		return fmt.Errorf("systemd: %w", err)
+	}
+	defer systemd.Close()
+	if systemd != nil {
+		o.Supervisor, o.BeatEvery = systemd, systemd.Watchdog()/3
+	}
 	control, err := edge.ListenControl(c.Control)
 	if err != nil {
 		return err
@@ -157,7 +167,9 @@ func serve(c *config.Config, warnings []config.Problem, o edge.Options) error {
 		for {
 			select {
 			case <-hup:
+				systemd.Reloading()
 				_, _ = node.ReloadFile(ctx) // the node logs what came of it
+				systemd.Reloaded()
 			case <-ctx.Done():
 				return
 			}
