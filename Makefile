@@ -8,6 +8,7 @@ TEST_TIMEOUT ?= 15m
 PKG          ?= ./...
 BENCH        ?= .
 FUZZTIME     ?= 10s
+SOAK         ?= 30m
 DATA         ?= ../shared/data
 
 # The version comes from git describe; go need not ask git once more, which
@@ -16,7 +17,7 @@ export GOFLAGS := $(strip $(GOFLAGS) -buildvcs=false)
 # Tagged tests are checked like all others.
 TAGS := data
 
-.PHONY: build demo deps test lint bench fuzz data generate clean help
+.PHONY: build demo deps test lint bench fuzz soak data generate clean help
 .DEFAULT_GOAL := build
 
 build: ## bin/catchment and bin/catchment-edge, static
@@ -47,6 +48,9 @@ fuzz: ## each fuzz target for FUZZTIME
 			go test -run '^$$' -fuzz "^$$target\$$" -fuzztime $(FUZZTIME) $$dir; \
 		done; \
 	done
+
+soak: ## a neighbour, a check and the configuration flap for SOAK; needs root
+	go test -race -count=1 -timeout 0 -run '^TestSoakGrowsNothing$$' -v ./lab/scenarios -soak $(SOAK)
 
 data: ## tests over files that are not in the repository, in DATA
 	@[ -d '$(DATA)' ] || { echo "no folder $(DATA); set DATA=" >&2; exit 1; }
