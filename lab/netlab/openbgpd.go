@@ -116,8 +116,10 @@ type OpenBGPDConfig struct {
 
 // OpenBGPDNeighbor is one neighbour. The zero value of each field is OpenBGPD's default.
 type OpenBGPDNeighbor struct {
-	Address     netip.Addr
-	Local       netip.Addr // the router's own address; invalid: the kernel's choice
+	Address netip.Addr
+	// Local is the router's own address; invalid: the kernel's choice. With it and a password, OpenBGPD 7.7 on Linux can
+	// connect but not be connected to, since it gives the key to no listener.
+	Local       netip.Addr
 	ASN         uint32
 	IPv4, IPv6  bool // families of the session; neither: the address's own
 	Password    string
