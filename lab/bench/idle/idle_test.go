@@ -48,25 +48,26 @@ type side struct {
 	b         *testing.B
 	edge      *netlab.Node
 	bird      *netlab.BIRD
-	neighbors []netip.Addr
+	neighbors []pair
 	speaker   *netlab.Proc
 }
 
-var edgeAddr = netip.MustParseAddr("10.70.0.1")
+// pair are the addresses of one session: BIRD tells neighbours apart by the edge's.
+type pair struct{ edge, bird netip.Addr }
 
 func newSide(b *testing.B, neighbors int) *side {
 	lab := netlab.New(b, netlab.BIRDRouting, netlab.NginxServer, netlab.ExaBGPRouting)
 	s := &side{b: b, edge: lab.Node("edge")}
 	node := lab.Node("bird")
 	config := netlab.BIRDConfig{ASN: peerASN, RouterID: "10.70.1.1"}
-	var addresses []string
+	var ours, theirs []string
 	for i := range neighbors {
-		a := netip.AddrFrom4([4]byte{10, 70, 1 + byte(i/200), 1 + byte(i%200)})
-		s.neighbors = append(s.neighbors, a)
-		addresses = append(addresses, a.String()+"/16")
-		config.Neighbors = append(config.Neighbors, netlab.BIRDNeighbor{Address: edgeAddr, Local: a, ASN: edgeASN, Passive: true, HoldTime: 9 * time.Second})
+		p := pair{netip.AddrFrom4([4]byte{10, 71, 1, 1 + byte(i)}), netip.AddrFrom4([4]byte{10, 70, 1, 1 + byte(i)})}
+		s.neighbors = append(s.neighbors, p)
+		ours, theirs = append(ours, p.edge.String()+"/15"), append(theirs, p.bird.String()+"/15")
+		config.Neighbors = append(config.Neighbors, netlab.BIRDNeighbor{Address: p.edge, Local: p.bird, ASN: edgeASN, Passive: true, HoldTime: 9 * time.Second})
 	}
-	lab.Link(s.edge, node, []string{edgeAddr.String() + "/16"}, addresses)
+	lab.Link(s.edge, node, ours, theirs)
 	s.bird = node.BIRD(config.String())
 	s.edge.Nginx("127.0.0.1:8080")
 	return s
@@ -77,8 +78,8 @@ func prefixOf(check int) string { return fmt.Sprintf("198.51.%d.0/24", 100+check
 func (s *side) startCatchment() {
 	var b strings.Builder
 	fmt.Fprintf(&b, "node: edge\nasn: %d\nrouter_id: 10.70.0.1\ncontrol: unix:///run/edge.sock\nmetrics: 127.0.0.1:9179\nway_back: {require: none}\nneighbors:\n", edgeASN)
-	for i, a := range s.neighbors {
-		fmt.Fprintf(&b, "  - {name: n%d, address: %s, asn: %d, kind: transit, local_address: %s}\n", i, a, peerASN, edgeAddr)
+	for i, p := range s.neighbors {
+		fmt.Fprintf(&b, "  - {name: n%d, address: %s, asn: %d, kind: transit, local_address: %s}\n", i, p.bird, peerASN, p.edge)
 	}
 	fmt.Fprintln(&b, "services:")
 	for i := range checks {
@@ -96,9 +97,9 @@ func (s *side) startExaBGP() {
 			i, i, prefixOf(i))
 		names += fmt.Sprintf(" check%d,", i)
 	}
-	for _, a := range s.neighbors {
+	for _, p := range s.neighbors {
 		fmt.Fprintf(&b, "neighbor %s {\n  router-id 10.70.0.1;\n  local-address %s;\n  local-as %d;\n  peer-as %d;\n  hold-time 9;\n  family { ipv4 unicast; }\n  api { processes [%s ]; }\n}\n",
-			a, edgeAddr, edgeASN, peerASN, strings.TrimSuffix(names, ","))
+			p.bird, p.edge, edgeASN, peerASN, strings.TrimSuffix(names, ","))
 	}
 	s.edge.WriteFile("/run/exabgp.conf", b.String())
 	s.speaker = s.edge.StartEnv("exabgp", netlab.ExaBGPEnv(), "/usr/sbin/exabgp", "/run/exabgp.conf")
