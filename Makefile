@@ -7,6 +7,7 @@ TEST_TIMEOUT ?= 15m
 # Packages to test or measure: make test PKG=./community
 PKG          ?= ./...
 BENCH        ?= .
+RUNS         ?= 30
 FUZZTIME     ?= 10s
 SOAK         ?= 30m
 DATA         ?= ../shared/data
@@ -17,7 +18,7 @@ export GOFLAGS := $(strip $(GOFLAGS) -buildvcs=false)
 # Tagged tests are checked like all others.
 TAGS := data
 
-.PHONY: build demo deps test lint bench fuzz soak data generate clean help
+.PHONY: build demo deps test lint bench bench-failover bench-idle fuzz soak data generate clean help
 .DEFAULT_GOAL := build
 
 build: ## bin/catchment and bin/catchment-edge, static
@@ -40,6 +41,12 @@ lint: ## gofmt, go vet, staticcheck, and the rules of the tree
 
 bench: ## benchmarks: make bench PKG=./community BENCH=Parse
 	go test -run '^$$' -bench '$(BENCH)' -benchmem $(PKG)
+
+bench-failover: deps ## how long a route outlives its service, beside other programs: RUNS=30 JSON=FILE
+	go test -run '^$$' -bench Failover -benchtime 1x -timeout 30m ./lab/bench/failover -runs $(RUNS) $(if $(JSON),-json '$(abspath $(JSON))')
+
+bench-idle: deps ## memory and processor time, beside ExaBGP: JSON=FILE
+	go test -run '^$$' -bench Idle -benchtime 1x -timeout 30m ./lab/bench/idle $(if $(JSON),-json '$(abspath $(JSON))')
 
 fuzz: ## each fuzz target for FUZZTIME
 	@set -e; for dir in $$(grep -rl --include='*_test.go' '^func Fuzz' . | xargs -r dirname | sort -u); do \
@@ -67,4 +74,4 @@ clean: ## remove what build and generate leave in bin
 	rm -rf bin
 
 help: ## this list
-	@sed -n 's/^\([a-z]*\):.*## \(.*\)/\1\t\2/p' $(MAKEFILE_LIST) | expand -t 10
+	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/\1\t\2/p' $(MAKEFILE_LIST) | expand -t 17

@@ -165,20 +165,35 @@ func (cs *checks) start(ctx context.Context, key checkKey, ck *check) {
 	})
 }
 
-// take takes a result in. It says whether the verdict of the check changed.
-func (cs *checks) take(r checkResult) bool {
+// taken is what a result changes.
+type taken uint8
+
+const (
+	nothingNew taken = iota
+	newWords         // why it fails, or whether it counts
+	newVerdict
+)
+
+// take takes a result in, and says what it changes.
+func (cs *checks) take(r checkResult) taken {
 	ck := cs.run[r.key]
 	if ck != r.from || ck == nil {
-		return false // of a check that a reload took away
+		return nothingNew // of a check that a reload took away
 	}
 	st := r.status
 	if ck.inherited = ck.inherited && !st.Decided; ck.inherited {
 		st.Up, st.Decided, st.Since = ck.status.Up, ck.status.Decided, ck.status.Since
 	}
-	changed := ck.status.Up != st.Up || ck.status.Decided != st.Decided
+	was, observed := ck.status, ck.observing
 	ck.status = st
 	ck.observing = ck.observing && !st.Up
-	return changed
+	switch {
+	case was.Up != st.Up || was.Decided != st.Decided:
+		return newVerdict
+	case was.Error != st.Error || observed != ck.observing:
+		return newWords
+	}
+	return nothingNew
 }
 
 func (cs *checks) stop() {

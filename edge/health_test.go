@@ -214,8 +214,41 @@ func TestReportsOfAStoppedCheckDoNotCount(t *testing.T) {
 		"of an earlier one":   {key, &check{}, healthcheck.Status{Decided: true}},
 		"of one that is gone": {checkKey{"video", "gone"}, &check{}, healthcheck.Status{Decided: true}},
 	} {
-		if cs.take(r) || !cs.run[key].status.Up {
+		if cs.take(r) != nothingNew || !cs.run[key].status.Up {
 			t.Errorf("%s: it was taken in", name)
 		}
+	}
+}
+
+func TestResultThatChangesNothingAsksForNoDecision(t *testing.T) {
+	key := checkKey{"video", "web"}
+	ck := &check{observing: true}
+	cs := newChecks()
+	cs.run[key] = ck
+	for i, step := range []struct {
+		up, decided bool
+		err         string
+		want        taken
+	}{
+		{false, false, "refused", newWords},
+		{false, false, "refused", nothingNew},
+		{false, true, "refused", newVerdict},
+		{false, true, "timeout", newWords},
+		{false, true, "timeout", nothingNew},
+		{true, true, "", newVerdict},
+		{true, true, "", nothingNew},
+		{true, true, "refused", newWords}, // fall is not reached
+		{true, true, "", newWords},
+	} {
+		st := healthcheck.Status{Up: step.up, Decided: step.decided, Error: step.err, Last: time.Unix(int64(i), 0)}
+		if got := cs.take(checkResult{key, ck, st}); got != step.want {
+			t.Errorf("result %d: %d, want %d", i, got, step.want)
+		}
+		if ck.status.Last != st.Last {
+			t.Errorf("result %d was not taken in", i)
+		}
+	}
+	if got := cs.take(checkResult{key, &check{}, healthcheck.Status{}}); got != nothingNew || !ck.status.Up {
+		t.Errorf("a result of another check: %d", got)
 	}
 }

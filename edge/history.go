@@ -60,8 +60,8 @@ func (e *Edge) record(now time.Time, trigger string, in policy.Input, d policy.D
 		}
 		// What the line of the service tells is not told again for each neighbour.
 		alike := func(from, to policy.Cause) bool { return !differs(from, was.Cause) && !differs(to, sd.Cause) }
-		for _, nd := range sd.Neighbors {
-			old := beforeAt(was, nd.Name)
+		for i, nd := range sd.Neighbors {
+			old := beforeAt(was, nd.Name, i)
 			for _, f := range []struct {
 				name     string
 				from, to policy.Cause
@@ -105,8 +105,12 @@ func before(d policy.Decision, name string) policy.ServiceDecision {
 	return policy.ServiceDecision{Cause: initial}
 }
 
-// beforeAt is what was decided of a service at a neighbour.
-func beforeAt(sd policy.ServiceDecision, neighbor string) policy.NeighborDecision {
+// beforeAt is what was decided of a service at a neighbour, which stands at place
+// i unless the configuration changed.
+func beforeAt(sd policy.ServiceDecision, neighbor string, i int) policy.NeighborDecision {
+	if i < len(sd.Neighbors) && sd.Neighbors[i].Name == neighbor {
+		return sd.Neighbors[i]
+	}
 	for _, nd := range sd.Neighbors {
 		if nd.Name == neighbor {
 			return nd

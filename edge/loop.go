@@ -75,10 +75,13 @@ func (e *Edge) await(ctx context.Context, timer <-chan time.Time, vipNews, retur
 		case <-timer:
 			return "timer"
 		case r := <-e.checks.results:
-			if e.checks.take(r) {
+			switch e.checks.take(r) {
+			case newVerdict:
 				return fmt.Sprintf("check %s of %s", r.key.check, r.key.service)
+			case newWords:
+				return ""
 			}
-			return ""
+			e.news.tell() // most results: nothing to decide, but a watcher may show the time
 		case wb := <-e.wayBacks:
 			e.wayBack = &wb
 			return "routes of this machine"

@@ -168,7 +168,7 @@ func (e *Edge) withdrawAt(now time.Time, svc config.Service, neighbor string) ti
 	sd := before(e.decision, svc.Name)
 	withdrawn := sd.Severity == policy.Withdrawn
 	if neighbor != "" {
-		withdrawn = atNeighbor(beforeAt(sd, neighbor)).Severity == policy.Withdrawn
+		withdrawn = atNeighbor(beforeAt(sd, neighbor, 0)).Severity == policy.Withdrawn
 	}
 	if withdrawn {
 		return now

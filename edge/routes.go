@@ -14,20 +14,20 @@ import (
 // shall know. A neighbour that shall know nothing has an empty list.
 func Routes(c *config.Config, d policy.Decision) map[string][]announcer.Route {
 	out := make(map[string][]announcer.Route, len(c.Neighbors))
+	neighbors := make(map[string]config.Neighbor, len(c.Neighbors))
 	for _, n := range c.Neighbors {
-		routes := []announcer.Route{}
-		for _, sd := range d.Services {
-			svc := service(c, sd.Name)
-			if svc == nil {
-				continue
-			}
-			for _, nd := range sd.Neighbors {
-				if nd.Name == n.Name {
-					routes = append(routes, serviceRoutes(svc, n, nd)...)
-				}
+		out[n.Name], neighbors[n.Name] = []announcer.Route{}, n
+	}
+	for _, sd := range d.Services {
+		svc := service(c, sd.Name)
+		if svc == nil {
+			continue
+		}
+		for _, nd := range sd.Neighbors {
+			if n, ok := neighbors[nd.Name]; ok {
+				out[nd.Name] = append(out[nd.Name], serviceRoutes(svc, n, nd)...)
 			}
 		}
-		out[n.Name] = routes
 	}
 	return out
 }

@@ -10,7 +10,10 @@ import (
 )
 
 const (
-	readBuffer = 64 << 10
+	// Both hold several of the longest messages. There is one of each for every
+	// neighbour, so that they are most of what a session costs.
+	readBuffer = 16 << 10 // what the router writes: it may flood
+	sendBuffer = 8 << 10  // what the leg writes
 	// standInEvery is how often dropped UPDATEs become a KEEPALIVE to the leg:
 	// often enough for the shortest hold time, 3 s.
 	standInEvery = time.Second

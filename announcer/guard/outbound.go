@@ -46,7 +46,7 @@ func (o *outbound) drain() {
 
 // run carries messages until either side fails.
 func (o *outbound) run() *fault {
-	o.buf = make([]byte, readBuffer)
+	o.buf = make([]byte, sendBuffer)
 	for fill := 0; ; {
 		if o.draining.Load() {
 			_ = o.limit.SetReadDeadline(time.Now().Add(drainIdle))

@@ -103,12 +103,13 @@ func frrExtended(text string) []string {
 
 // wellKnown are the names that routers print for the communities of RFC 1997, 3765, 7999 and 8326.
 var wellKnown = map[string]string{
-	"gracefulShutdown": "65535:0", "graceful-shutdown": "65535:0",
-	"blackhole": "65535:666",
-	"noExport":  "65535:65281", "no-export": "65535:65281",
+	"gracefulShutdown": "65535:0", "graceful-shutdown": "65535:0", "GRACEFUL_SHUTDOWN": "65535:0",
+	"blackhole": "65535:666", "BLACKHOLE": "65535:666",
+	"noExport": "65535:65281", "no-export": "65535:65281",
 	"noAdvertise": "65535:65282", "no-advertise": "65535:65282",
 	"localAs": "65535:65283", "local-AS": "65535:65283", "local-as": "65535:65283",
 	"noPeer": "65535:65284", "no-peer": "65535:65284",
+	"NO_EXPORT": "65535:65281", "NO_ADVERTISE": "65535:65282", "NO_EXPORT_SUBCONFED": "65535:65283", "NO_PEER": "65535:65284",
 }
 
 func canonical(list []string) []string {

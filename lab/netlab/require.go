@@ -38,6 +38,8 @@ const (
 	Nft
 	Tcpdump
 	Tc
+	OpenBGPDRouting
+	ExaBGPRouting
 )
 
 // needs says how each Need is met: files that must exist, and the Debian package that brings them.
@@ -52,6 +54,9 @@ var needs = map[Need]struct {
 	Nft:         {"nft", "nftables", []string{"/usr/sbin/nft"}},
 	Tcpdump:     {"tcpdump", "tcpdump", []string{"/usr/bin/tcpdump"}},
 	Tc:          {"tc", "iproute2", []string{"/usr/sbin/tc"}},
+
+	OpenBGPDRouting: {"OpenBGPD", "openbgpd", []string{openBGPDTool, bgpctlTool}},
+	ExaBGPRouting:   {"ExaBGP 4", "exabgp", []string{exaBGPTool, exaHealthTool, "/usr/bin/curl"}},
 }
 
 const (
@@ -60,6 +65,11 @@ const (
 	vtyshTool = "/usr/bin/vtysh"
 	birdTool  = "/usr/sbin/bird"
 	nginxTool = "/usr/sbin/nginx"
+
+	openBGPDTool  = "/usr/sbin/bgpd"
+	bgpctlTool    = "/usr/sbin/bgpctl"
+	exaBGPTool    = "/usr/sbin/exabgp"
+	exaHealthTool = "/usr/bin/exabgp-healthcheck"
 )
 
 // Require ends the test when the machine cannot run it: with a failure when the environment says CI, so that nothing

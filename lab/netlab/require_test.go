@@ -18,9 +18,10 @@ func TestRequireNamesWhatIsMissing(t *testing.T) {
 		exists func(string) bool
 		want   []string // parts of the lines, in order
 	}{
-		"nothing":    {[]Need{Root, FRRouting, BIRDRouting, NginxServer, Nft, Tcpdump, Tc}, 0, all, nil},
-		"root":       {[]Need{Root}, 1000, all, []string{"root"}},
-		"routers":    {[]Need{FRRouting, BIRDRouting}, 0, none, []string{"apt-get install frr", "apt-get install bird2"}},
+		"nothing": {[]Need{Root, FRRouting, BIRDRouting, NginxServer, Nft, Tcpdump, Tc, OpenBGPDRouting, ExaBGPRouting}, 0, all, nil},
+		"root":    {[]Need{Root}, 1000, all, []string{"root"}},
+		"routers": {[]Need{FRRouting, BIRDRouting, OpenBGPDRouting, ExaBGPRouting}, 0, none,
+			[]string{"apt-get install frr", "apt-get install bird2", "apt-get install openbgpd", "apt-get install exabgp"}},
 		"tools":      {[]Need{Nft, Tcpdump, NginxServer}, 0, none, []string{"nftables", "tcpdump", "nginx-light"}},
 		"everything": {[]Need{Root, Tc}, 1000, none, []string{"root", "iproute2", "iproute2"}},
 	} {

@@ -32,10 +32,10 @@ type Session struct {
 	// Uptime is the time since the session was established, as exactly as the router says; 0 when it is not.
 	Uptime time.Duration
 	// Instance changes whenever the session is established anew: equal values prove that it was not restarted.
-	// It is empty when the session is not established.
+	// It is empty when the session is not established, and at OpenBGPD and ExaBGP.
 	Instance string
 	// PeerRole is the role that the neighbour sent, "customer" or "rs-client" for example (RFC 9234); empty for none, and
-	// when the session is not established.
+	// when the session is not established, and at OpenBGPD and ExaBGP.
 	PeerRole string
 	// LastError is the router's text on how the session last ended; empty when it never did.
 	LastError string
@@ -46,11 +46,11 @@ const Established = "Established"
 
 // Counts are a router's counters for one neighbour. A router that does not have one leaves it nil.
 type Counts struct {
-	Updates   *uint64 // UPDATE messages received (FRR)
-	Refreshes *uint64 // ROUTE-REFRESH messages received (FRR)
-	Sent      *uint64 // UPDATE messages sent (FRR)
-	Announced *uint64 // routes received in UPDATEs, repeats counted (BIRD)
-	Withdrawn *uint64 // withdrawals received, and announcements that BIRD refuses because of its own ASN in them (BIRD)
+	Updates   *uint64 // UPDATE messages received (all but BIRD)
+	Refreshes *uint64 // ROUTE-REFRESH messages received (FRR, OpenBGPD)
+	Sent      *uint64 // UPDATE messages sent (FRR, OpenBGPD)
+	Announced *uint64 // routes received in UPDATEs, repeats counted (all but FRR)
+	Withdrawn *uint64 // withdrawals received (all but FRR); BIRD counts announcements that it refuses for its own ASN, too
 }
 
 // String lists the counters that there are.

@@ -8,7 +8,7 @@ import (
 
 // The longest test stands in the first file, so that the others run beside it.
 
-func TestQuietMinuteSendsNoUpdate(t *testing.T) {
+func TestU13QuietMinuteSendsNoUpdate(t *testing.T) {
 	t.Parallel()
 	s := newSite(t)
 	w := s.newWitness()

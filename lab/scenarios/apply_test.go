@@ -136,7 +136,7 @@ func TestPlanIsWhatApplyDoes(t *testing.T) {
 	s.awaitTables(sessionWait, want)
 }
 
-func TestRollbackRestoresRouteAndVIP(t *testing.T) {
+func TestF03RollbackRestoresRouteAndVIP(t *testing.T) {
 	t.Parallel()
 	s := newSite(t)
 	c := s.config()

@@ -28,7 +28,7 @@ func TestRestartOfTheServiceIsNoFailure(t *testing.T) {
 	s.sameSessions(before)
 }
 
-func TestFlappingCheckDoesNotFlapThePrefix(t *testing.T) {
+func TestF08FlappingCheckDoesNotFlapThePrefix(t *testing.T) {
 	t.Parallel()
 	s := newSite(t)
 	w := s.newWitness()

@@ -14,7 +14,7 @@ import (
 )
 
 // largeTable is how many routes FRR has besides its defaults, and sends on to the edge.
-const largeTable = 100_000
+const largeTable = 200_000
 
 // FRR sends the edge two default routes among a table that it has from a raw speaker behind it. The edge takes its way
 // back from there.

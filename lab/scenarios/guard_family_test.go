@@ -16,7 +16,7 @@ import (
 )
 
 // RFC 8950, U17. The IPv4 next hop is an IPv6 address where that was negotiated, and the route stays away where not.
-func TestIPv4RoutesWithAnIPv6NextHop(t *testing.T) {
+func TestU17IPv4RoutesWithAnIPv6NextHop(t *testing.T) {
 	t.Parallel()
 	h := newHub(t, netlab.FRRouting, netlab.BIRDRouting)
 	f, b, without := h.spoke("frr"), h.spoke("bird"), h.spoke("without")

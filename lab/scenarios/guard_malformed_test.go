@@ -17,7 +17,7 @@ import (
 
 // F6. Each case of the corpus is a session of its own that the neighbour "hostile" makes, while BIRD has a session
 // beside it. With accept_default the daemon does read UPDATEs.
-func TestMalformedMessagesEndAtMostTheirOwnSession(t *testing.T) {
+func TestF06MalformedMessagesEndAtMostTheirOwnSession(t *testing.T) {
 	t.Run("dropped unread", func(t *testing.T) { malformed(t) })
 	t.Run("accept_default", func(t *testing.T) { malformed(t, "accept_default: true") })
 }

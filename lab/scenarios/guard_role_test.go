@@ -81,7 +81,7 @@ func TestRoleSuitsFRRInStrictMode(t *testing.T) {
 }
 
 // U10.
-func TestDrainReachesNeighboursOfEveryKind(t *testing.T) {
+func TestU10DrainReachesNeighboursOfEveryKind(t *testing.T) {
 	t.Parallel()
 	d, cases := everyKind(t)
 	d.must("drain", "video", "--reason", "tested")

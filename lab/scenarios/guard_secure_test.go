@@ -33,7 +33,7 @@ func (h *hub) distant(name string) *spoke {
 func named(name string) string { return "name: " + name }
 
 // U4. TCP MD5 and GTSM with both routers, over IPv4 and IPv6, on the link and over a router between.
-func TestMD5AndGTSMWithBothRouters(t *testing.T) {
+func TestU04MD5AndGTSMWithBothRouters(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
 		name string

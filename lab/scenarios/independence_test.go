@@ -28,7 +28,7 @@ func plus(c netlab.Counts, n uint64) netlab.Counts {
 	return netlab.Counts{Updates: add(c.Updates), Announced: add(c.Announced), Withdrawn: c.Withdrawn, Refreshes: c.Refreshes}
 }
 
-func TestPrependIsChangedAtOneNeighborByOneUpdate(t *testing.T) {
+func TestU02U16PrependIsChangedAtOneNeighborByOneUpdate(t *testing.T) {
 	t.Parallel()
 	s := newSite(t)
 	w := s.newWitness()
@@ -90,7 +90,7 @@ func count(t testing.TB, p peer) netlab.Counts {
 	return c
 }
 
-func TestOneNeighborIsDrainedAlone(t *testing.T) {
+func TestU10OneNeighborIsDrainedAlone(t *testing.T) {
 	t.Parallel()
 	s := newSite(t)
 	s.start(s.config())
@@ -130,7 +130,7 @@ func TestOneNeighborIsWithdrawnAlone(t *testing.T) {
 	s.sameSessions(before)
 }
 
-func TestAllNeighborsListedAreTheDefault(t *testing.T) {
+func TestU15AllNeighborsListedAreTheDefault(t *testing.T) {
 	t.Parallel()
 	s := newSite(t)
 	listed := s.config()
@@ -151,7 +151,7 @@ func TestAllNeighborsListedAreTheDefault(t *testing.T) {
 	s.awaitRoutesAt(s.peers()[1], soon, look{})
 }
 
-func TestParallelSessionsBothGetTheWithdrawal(t *testing.T) {
+func TestU05ParallelSessionsBothGetTheWithdrawal(t *testing.T) {
 	t.Parallel()
 	u := netlab.TwoUpstreams(t, netlab.FRRouting, netlab.NginxServer)
 	u.Lab.Link(u.Edge, u.FRR, []string{"10.77.4.1/30"}, []string{"10.77.4.2/30"})

@@ -125,7 +125,7 @@ func TestCheckSaysEveryMistake(t *testing.T) {
 	}
 }
 
-func TestExitCodesOfTheCommand(t *testing.T) {
+func TestF04EmptySelectorsAndWrongWordsHaveExitCodes(t *testing.T) {
 	t.Parallel()
 	s := newSite(t)
 	s.start(s.config())

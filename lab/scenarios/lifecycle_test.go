@@ -27,7 +27,7 @@ func TestServiceIsAnnouncedToEachRouterAsConfigured(t *testing.T) {
 	s.awaitRoutesAt(s.peers()[1], soon, atBIRD)
 }
 
-func TestDeadServiceIsWithdrawnEverywhereAndComesBack(t *testing.T) {
+func TestU11U12DeadServiceIsWithdrawnEverywhereAndComesBack(t *testing.T) {
 	const margin = time.Second // for a machine with four labs on two processors
 	for name, c := range map[string]struct {
 		check         []string
@@ -67,7 +67,7 @@ func TestDeadServiceIsWithdrawnEverywhereAndComesBack(t *testing.T) {
 	}
 }
 
-func TestDrainAsksFirstAndWithdrawsWithSessionsUp(t *testing.T) {
+func TestU09U10DrainAsksFirstAndWithdrawsWithSessionsUp(t *testing.T) {
 	t.Parallel()
 	s := newSite(t)
 	c := s.config()
@@ -111,7 +111,7 @@ func TestDrainSurvivesARestart(t *testing.T) {
 	s.awaitRoutes(soon, look{})
 }
 
-func TestLeavingWithdrawsThenHoldsThenEndsTheSessions(t *testing.T) {
+func TestU06U07U08LeavingWithdrawsThenHoldsThenEndsTheSessions(t *testing.T) {
 	t.Parallel()
 	const hold = 2 * time.Second
 	s := newSite(t)

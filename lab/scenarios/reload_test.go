@@ -9,7 +9,7 @@ import (
 	"github.com/catchment-bgp/catchment/lab/netlab"
 )
 
-func TestReloadWithdrawsAServiceBeforeItsVIPGoes(t *testing.T) {
+func TestU06ReloadWithdrawsAServiceBeforeItsVIPGoes(t *testing.T) {
 	t.Parallel()
 	s := newSite(t)
 	w := s.newWitness()
@@ -43,7 +43,7 @@ func TestReloadWithdrawsAServiceBeforeItsVIPGoes(t *testing.T) {
 	s.sameSessions(before) // U14
 }
 
-func TestNeighborsComeAndGoWithoutTheOthers(t *testing.T) {
+func TestU14NeighborsComeAndGoWithoutTheOthers(t *testing.T) {
 	t.Parallel()
 	s := newSite(t)
 	w := s.newWitness()

@@ -36,7 +36,7 @@ func addressLog(t testing.TB, node *netlab.Node) func() string {
 	return log.Log
 }
 
-func TestKilledDaemonLosesItsRoutesAndFindsItsAddresses(t *testing.T) {
+func TestU07KilledDaemonLosesItsRoutesAndFindsItsAddresses(t *testing.T) {
 	t.Parallel()
 	s := newSite(t)
 	s.Edge.AddAddress("lo", "192.0.2.7/32")     // somebody else's

@@ -7,7 +7,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-func TestHungServiceIsWithdrawnLikeADeadOne(t *testing.T) {
+func TestU19HungServiceIsWithdrawnLikeADeadOne(t *testing.T) {
 	t.Parallel()
 	s := newSite(t)
 	c := s.config()

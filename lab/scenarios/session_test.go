@@ -10,9 +10,9 @@ import (
 	"github.com/catchment-bgp/catchment/lab/netlab"
 )
 
-// TestPasswordsHoldOverIPv6AndOverHops has two sessions with each router, all with MD5 and BIRD's with GTSM: one over IPv6
+// TestU04PasswordsHoldOverIPv6AndOverHops has two sessions with each router, all with MD5 and BIRD's with GTSM: one over IPv6
 // for IPv6, and one over two hops, from loopback to loopback, for IPv4 (U4).
-func TestPasswordsHoldOverIPv6AndOverHops(t *testing.T) {
+func TestU04PasswordsHoldOverIPv6AndOverHops(t *testing.T) {
 	t.Parallel()
 	u := netlab.TwoUpstreams(t, netlab.FRRouting, netlab.BIRDRouting)
 	own, ofFRR, ofBIRD := netip.MustParseAddr("10.98.0.1"), netip.MustParseAddr("10.99.0.1"), netip.MustParseAddr("10.99.0.2")
