@@ -43,10 +43,10 @@ bench: ## benchmarks: make bench PKG=./community BENCH=Parse
 	go test -run '^$$' -bench '$(BENCH)' -benchmem $(PKG)
 
 bench-failover: deps ## how long a route outlives its service, beside other programs: RUNS=30 JSON=FILE
-	go test -run '^$$' -bench Failover -benchtime 1x -timeout 30m ./lab/bench/failover -runs $(RUNS) $(if $(JSON),-json '$(abspath $(JSON))')
+	go test -run '^$$' -bench Failover -benchtime 1x -timeout 30m ./lab/bench/failover -runs $(RUNS) $(if $(JSON),-figures '$(abspath $(JSON))')
 
 bench-idle: deps ## memory and processor time, beside ExaBGP: JSON=FILE
-	go test -run '^$$' -bench Idle -benchtime 1x -timeout 30m ./lab/bench/idle $(if $(JSON),-json '$(abspath $(JSON))')
+	go test -run '^$$' -bench Idle -benchtime 1x -timeout 30m ./lab/bench/idle $(if $(JSON),-figures '$(abspath $(JSON))')
 
 fuzz: ## each fuzz target for FUZZTIME
 	@set -e; for dir in $$(grep -rl --include='*_test.go' '^func Fuzz' . | xargs -r dirname | sort -u); do \

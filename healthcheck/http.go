@@ -13,6 +13,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 )
 
@@ -160,6 +161,9 @@ func (p partialBody) Error() string { return p.err.Error() }
 func (p partialBody) Unwrap() error { return p.err }
 
 // checkBody reads the body even where any will do: one that hangs is a failure.
+// copyBuffers are used again: a new one for each probe was most of what it allocated.
+var copyBuffers = sync.Pool{New: func() any { return new([32 << 10]byte) }}
+
 func (p *httpProbe) checkBody(body io.Reader) error {
 	limit := p.minBytes
 	if p.minBytes == 0 || p.body != nil {
@@ -169,7 +173,9 @@ func (p *httpProbe) checkBody(body io.Reader) error {
 	if p.body != nil {
 		text.size = maxBody
 	}
-	_, err := io.Copy(&text, io.LimitReader(body, limit))
+	buffer := copyBuffers.Get().(*[32 << 10]byte)
+	defer copyBuffers.Put(buffer)
+	_, err := io.CopyBuffer(&text, io.LimitReader(body, limit), buffer[:])
 	switch {
 	case err != nil:
 		return partialBody{text.total, err}

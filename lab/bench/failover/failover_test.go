@@ -18,7 +18,7 @@ import (
 
 var (
 	runs     = flag.Int("runs", 3, "how often each service is killed")
-	jsonFile = flag.String("json", "", "a file for the figures, as JSON")
+	jsonFile = flag.String("figures", "", "a file for the figures, as JSON")
 )
 
 func TestMain(m *testing.M) {

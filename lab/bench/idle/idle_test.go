@@ -15,7 +15,7 @@ import (
 
 var (
 	window   = flag.Duration("window", time.Minute, "how long is measured")
-	jsonFile = flag.String("json", "", "a file for the figures, as JSON")
+	jsonFile = flag.String("figures", "", "a file for the figures, as JSON")
 )
 
 func TestMain(m *testing.M) {
@@ -117,6 +117,9 @@ func (s *side) await() {
 	})
 }
 
+// floor is the name of a program that makes as many HTTP requests, and nothing else.
+const floor = "requests only"
+
 type moment struct {
 	at           time.Time
 	own, helping usage
@@ -155,22 +158,25 @@ func BenchmarkIdle(b *testing.B) {
 			exa.startExaBGP()
 			ours.await()
 			exa.await()
+			bare := newSide(b, 1)
+			bare.speaker = bare.edge.Start("floor", netlab.Binary(b, "./lab/bench/idle/floor"), "127.0.0.1:8080", fmt.Sprint(checks))
 			<-time.After(10 * time.Second) // what the start left to do
-			from1, from2 := ours.moment(), exa.moment()
+			from1, from2, from3 := ours.moment(), exa.moment(), bare.moment()
 			<-time.After(*window)
 			ours.await()
 			exa.await()
 			for name, f := range map[string]figures{
-				"catchment": ours.between(from1, ours.moment()), "ExaBGP": exa.between(from2, exa.moment()),
+				"catchment": ours.between(from1, ours.moment()), "ExaBGP": exa.between(from2, exa.moment()), floor: bare.between(from3, bare.moment()),
 			} {
 				all[name] = append(all[name], f)
 			}
-			for _, name := range []string{"catchment", "ExaBGP"} {
+			for _, name := range []string{"catchment", "ExaBGP", floor} {
 				f := all[name][len(all[name])-1]
 				rows = append(rows, []string{name, fmt.Sprint(n), mb(f.RSS), percent(f.CPU), fmt.Sprint(f.Helpers), mb(f.HelpersRSS), percent(f.HelpersCPU)})
 			}
-			ours.speaker.Kill()
-			exa.speaker.Kill()
+			for _, s := range []*side{ours, exa, bare} {
+				s.speaker.Kill()
+			}
 		}
 		fmt.Printf("\nover %v, with %d checks at 1 s:\n%s\n", *window, checks, bench.Table(rows))
 		if err := bench.WriteJSON(*jsonFile, all); err != nil {
