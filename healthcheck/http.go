@@ -160,10 +160,10 @@ func (p partialBody) Error() string { return p.err.Error() }
 // Unwrap returns the reason.
 func (p partialBody) Unwrap() error { return p.err }
 
-// checkBody reads the body even where any will do: one that hangs is a failure.
 // copyBuffers are used again: a new one for each probe was most of what it allocated.
 var copyBuffers = sync.Pool{New: func() any { return new([32 << 10]byte) }}
 
+// checkBody reads the body even where any will do: one that hangs is a failure.
 func (p *httpProbe) checkBody(body io.Reader) error {
 	limit := p.minBytes
 	if p.minBytes == 0 || p.body != nil {
