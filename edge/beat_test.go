@@ -95,8 +95,8 @@ func TestAnIdleLoopBeatsInTime(t *testing.T) {
 func TestABusyLoopDoesNotBeatAtEveryStep(t *testing.T) {
 	supervised(t, 0, func(t *testing.T, w *world, s *supervisorFake, _ *stuckAnnouncer) {
 		n, _ := s.count()
-		for range 1000 {
-			w.report("web", "")
+		for i := range 1000 {
+			w.report("origin", fmt.Sprint("failure ", i)) // each is news
 			w.pass(10 * time.Millisecond)
 		}
 		if m, _ := s.count(); m-n < 9 || m-n > 11 {
