@@ -12,12 +12,11 @@ import (
 )
 
 func main() {
-	if err := run(os.Args[1:]); err != nil {
-		fmt.Fprintln(os.Stderr, "floor:", err)
-		os.Exit(1)
-	}
+	fmt.Fprintln(os.Stderr, "floor:", run(os.Args[1:]))
+	os.Exit(1)
 }
 
+// run returns only with an error.
 func run(args []string) error {
 	if len(args) != 2 {
 		return fmt.Errorf("want an address and a rate, have %q", args)
