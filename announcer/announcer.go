@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"maps"
 	"net/netip"
 	"slices"
 	"sync"
@@ -221,17 +222,18 @@ func (a *Announcer) Set(neighbor string, routes []Route) error {
 
 // Status returns the state of every neighbour by name.
 func (a *Announcer) Status() map[string]Status {
-	a.mu.Lock()
-	all := make([]*session, 0, len(a.sessions))
-	for _, s := range a.sessions {
-		all = append(all, s)
-	}
-	a.mu.Unlock()
+	all := a.all()
 	out := make(map[string]Status, len(all))
 	for _, s := range all {
 		out[s.neighbor.Name] = s.status()
 	}
 	return out
+}
+
+func (a *Announcer) all() []*session {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return slices.Collect(maps.Values(a.sessions))
 }
 
 // Changed receives a value after Status has changed. Changes that come close
@@ -253,9 +255,9 @@ func (a *Announcer) Settle(ctx context.Context) error {
 	defer t.Stop()
 	for {
 		var left []string
-		for name, st := range a.Status() {
-			if st.State == guard.Established && !st.Settled {
-				left = append(left, name)
+		for _, s := range a.all() {
+			if s.unsettled() {
+				left = append(left, s.neighbor.Name)
 			}
 		}
 		if left == nil {

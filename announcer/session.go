@@ -46,8 +46,9 @@ type session struct {
 	agreed *agreed
 	// left are the wanted routes that the session cannot carry, as last told.
 	left string
-	// behind is since when something stands at the neighbour that is no longer
-	// wanted there; zero: nothing does.
+	// unwanted are the prefixes that stand at the neighbour and are not wanted there.
+	unwanted map[netip.Prefix]struct{}
+	// behind is since when there are some; zero: there are none.
 	behind time.Time
 }
 
@@ -90,6 +91,7 @@ func (a *Announcer) newSession(local Local, n Neighbor) (*session, error) {
 		given:    map[netip.Prefix]given{},
 		want:     map[netip.Prefix]Route{},
 		standing: map[netip.Prefix]Route{},
+		unwanted: map[netip.Prefix]struct{}{},
 	}
 	if (n.Kind == Internal) != (n.ASN == local.ASN) {
 		return nil, fmt.Errorf("AS %d and our AS %d do not go with its kind: internal means the same ASN", n.ASN, local.ASN)
@@ -209,7 +211,11 @@ func (s *session) set(routes []Route) error {
 	}
 	s.mu.Lock()
 	s.want = want
-	s.mark(time.Now())
+	clear(s.unwanted)
+	for p := range s.standing {
+		s.mark(p)
+	}
+	s.clock(time.Now())
 	s.mu.Unlock()
 	s.tellLeft()
 	s.poke()
@@ -311,26 +317,35 @@ func (s *session) sent(update []byte) {
 	s.mu.Lock()
 	for _, p := range told.withdrawn {
 		delete(s.standing, p)
+		s.mark(p)
 	}
 	for _, r := range told.announced {
 		s.standing[r.Prefix] = r
+		s.mark(r.Prefix)
 	}
-	s.mark(time.Now())
+	s.clock(time.Now())
 	s.mu.Unlock()
 	s.owner.poke()
 }
 
-// mark keeps behind up to date. s.mu is held.
-func (s *session) mark(now time.Time) {
-	for p := range s.standing {
-		if _, ok := s.want[p]; !ok {
-			if s.behind.IsZero() {
-				s.behind = now
-			}
-			return
-		}
+// mark keeps unwanted up to date for one prefix. s.mu is held.
+func (s *session) mark(p netip.Prefix) {
+	_, stands := s.standing[p]
+	if _, wanted := s.want[p]; stands && !wanted {
+		s.unwanted[p] = struct{}{}
+	} else {
+		delete(s.unwanted, p)
 	}
-	s.behind = time.Time{}
+}
+
+// clock keeps behind up to date. s.mu is held.
+func (s *session) clock(now time.Time) {
+	switch {
+	case len(s.unwanted) == 0:
+		s.behind = time.Time{}
+	case s.behind.IsZero():
+		s.behind = now
+	}
 }
 
 // event follows the guard. When a session has ended nothing stands there any
@@ -342,6 +357,7 @@ func (s *session) event(e guard.Event) {
 	if e.Previous >= guard.OpenConfirm && e.State < e.Previous {
 		s.mu.Lock()
 		clear(s.standing)
+		clear(s.unwanted)
 		s.behind, s.agreed = time.Time{}, nil
 		s.mu.Unlock()
 		s.poke()
@@ -417,9 +433,34 @@ func (s *session) status() Status {
 	st.Fault = s.fault
 	sortRoutes(st.Standing)
 	sortRoutes(st.Wanted)
-	possible := slices.DeleteFunc(slices.Clone(st.Wanted), func(r Route) bool { return !s.agreed.carries(r) })
-	st.Settled = slices.EqualFunc(st.Standing, possible, func(a, b Route) bool { return s.onWire(b).Equal(a) })
+	st.Settled = s.settled()
 	return st
+}
+
+// settled says whether just what is wanted and can be carried stands. s.mu is held.
+func (s *session) settled() bool {
+	if len(s.unwanted) > 0 {
+		return false
+	}
+	possible := 0
+	for p, r := range s.want {
+		if !s.agreed.carries(r) {
+			continue
+		}
+		possible++
+		if stands, ok := s.standing[p]; !ok || !s.onWire(r).Equal(stands) {
+			return false
+		}
+	}
+	return possible == len(s.standing)
+}
+
+// unsettled says whether the session is up and has something left to tell.
+func (s *session) unsettled() bool {
+	st := s.guard.Status()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return st.State == guard.Established && !s.settled()
 }
 
 // onWire is how a wanted route looks once it was sent: what BGP or GoBGP adds.

@@ -106,6 +106,10 @@ type Edge struct {
 	store     *store
 	state     policy.State
 	decision  policy.Decision
+	triggers  map[string]string // what made the loop decide, by service, where it was a check
+	rendered  rendering
+	policyOf  *config.Config // what policyCfg was made of
+	policyCfg policy.Config
 	overrides []policy.Override
 	wayBack   *host.WayBack
 	learnt    defaultKeeper

@@ -41,6 +41,8 @@ type checkResult struct {
 type checks struct {
 	run     map[checkKey]*check
 	results chan checkResult
+	// ahead was received before its time: it comes before what is in results.
+	ahead   *checkResult
 	running sync.WaitGroup
 	// runner starts a check; tests replace it.
 	runner func(ctx context.Context, c healthcheck.Check, report func(healthcheck.Status)) error
@@ -163,6 +165,16 @@ func (cs *checks) start(ctx context.Context, key checkKey, ck *check) {
 			report(healthcheck.Status{Name: hc.Name, Soft: hc.Soft, Decided: true, Error: err.Error()})
 		}
 	})
+}
+
+// next is a result that was received before its time, if there is one.
+func (cs *checks) next() (checkResult, bool) {
+	if cs.ahead == nil {
+		return checkResult{}, false
+	}
+	r := *cs.ahead
+	cs.ahead = nil
+	return r, true
 }
 
 // taken is what a result changes.

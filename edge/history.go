@@ -50,8 +50,12 @@ func (h *history) newest(service string, limit int) []Change {
 // record notes and logs how a decision differs from the last one.
 func (e *Edge) record(now time.Time, trigger string, in policy.Input, d policy.Decision) {
 	e.recordRemoved(now, trigger, d)
-	for _, sd := range d.Services {
-		was := before(e.decision, sd.Name)
+	for i, sd := range d.Services {
+		was := beforeIn(e.decision, i, sd.Name)
+		trigger := trigger
+		if own := e.triggers[sd.Name]; own != "" {
+			trigger = own
+		}
 		if differs(was.Cause, sd.Cause) {
 			e.changes[ServiceReason{sd.Name, sd.Reason}]++
 			e.log.Info("service "+sd.Severity.String(), "service", sd.Name, "reason", sd.Reason.String(),
@@ -83,8 +87,8 @@ func (e *Edge) recordFamily(c Change) {
 
 // recordRemoved notes services that are no longer configured.
 func (e *Edge) recordRemoved(now time.Time, trigger string, d policy.Decision) {
-	for _, was := range e.decision.Services {
-		if before(d, was.Name).Name != "" {
+	for i, was := range e.decision.Services {
+		if beforeIn(d, i, was.Name).Name != "" {
 			continue
 		}
 		removed := policy.Cause{Severity: policy.Withdrawn, Reason: policy.Normal, Detail: "no longer configured"}
@@ -103,6 +107,14 @@ func before(d policy.Decision, name string) policy.ServiceDecision {
 		}
 	}
 	return policy.ServiceDecision{Cause: initial}
+}
+
+// beforeIn is before for a service that is probably at the index given.
+func beforeIn(d policy.Decision, i int, name string) policy.ServiceDecision {
+	if i < len(d.Services) && d.Services[i].Name == name {
+		return d.Services[i]
+	}
+	return before(d, name)
 }
 
 // beforeAt is what was decided of a service at a neighbour, which stands at place

@@ -39,6 +39,14 @@ func (e *Edge) wayBackVerdicts(c *config.Config) (v4, v6 policy.Verdict) {
 	return verdict(e.wayBack.IPv4), verdict(e.wayBack.IPv6)
 }
 
+// policyConfig is policyConfig of the running configuration.
+func (e *Edge) policyConfig() policy.Config {
+	if e.policyOf != e.cfg {
+		e.policyOf, e.policyCfg = e.cfg, policyConfig(e.cfg)
+	}
+	return e.policyCfg
+}
+
 // policyConfig is what the policy needs of a configuration.
 func policyConfig(c *config.Config) policy.Config {
 	pc := policy.Config{ReturnAfter: c.ReturnAfter, Grace: c.WayBack.Grace}

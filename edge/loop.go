@@ -68,6 +68,11 @@ func (e *Edge) loop(ctx context.Context, vipNews, returnNews <-chan struct{}) {
 // await waits for the next event, takes it in and says what it was; empty:
 // nothing that a decision depends on.
 func (e *Edge) await(ctx context.Context, timer <-chan time.Time, vipNews, returnNews *<-chan struct{}) string {
+	if r, ok := e.checks.next(); ok {
+		if trigger, decide := e.takeResults(r); decide {
+			return trigger
+		}
+	}
 	for {
 		select {
 		case <-ctx.Done():
@@ -75,13 +80,9 @@ func (e *Edge) await(ctx context.Context, timer <-chan time.Time, vipNews, retur
 		case <-timer:
 			return "timer"
 		case r := <-e.checks.results:
-			switch e.checks.take(r) {
-			case newVerdict:
-				return fmt.Sprintf("check %s of %s", r.key.check, r.key.service)
-			case newWords:
-				return ""
+			if trigger, decide := e.takeResults(r); decide {
+				return trigger
 			}
-			e.news.tell() // most results: nothing to decide, but a watcher may show the time
 		case wb := <-e.wayBacks:
 			e.wayBack = &wb
 			return "routes of this machine"
@@ -109,6 +110,48 @@ func (e *Edge) await(ctx context.Context, timer <-chan time.Time, vipNews, retur
 		}
 	}
 }
+
+// takeResults takes a check's result in, and those that wait behind it: when many
+// services change at once, one decision is made for all of them. A verdict that
+// changes twice is seen both times. It says whether there is something to decide
+// and which verdict changed first, and leaves in triggers which one did for each
+// service.
+func (e *Edge) takeResults(r checkResult) (trigger string, decide bool) {
+	e.triggers = map[string]string{}
+	changed := map[checkKey]bool{}
+	for range resultsAtOnce {
+		if changed[r.key] {
+			break
+		}
+		switch e.checks.take(r) {
+		case newVerdict:
+			changed[r.key], decide = true, true
+			text := fmt.Sprintf("check %s of %s", r.key.check, r.key.service)
+			if trigger == "" {
+				trigger = text
+			}
+			if e.triggers[r.key.service] == "" {
+				e.triggers[r.key.service] = text
+			}
+		case newWords:
+			decide = true
+		}
+		select {
+		case r = <-e.checks.results:
+			continue
+		default:
+		}
+		if !decide { // most results; a watcher may show the time
+			e.news.tell()
+		}
+		return trigger, decide
+	}
+	e.checks.ahead = &r
+	return trigger, true
+}
+
+// resultsAtOnce bounds how many results one decision takes in.
+const resultsAtOnce = 1000
 
 // request is a function for the loop to run. Without a trigger it only reads:
 // no decision follows.
@@ -172,10 +215,11 @@ func (e *Edge) step(now time.Time, trigger string) {
 	e.keepDefaults(now)
 	e.keepReturns(now)
 	in := e.input(now, e.cfg)
-	state, d := policy.Next(policyConfig(e.cfg), e.state, in)
+	state, d := policy.Next(e.policyConfig(), e.state, in)
 	e.record(now, trigger, in, d)
+	e.triggers = nil
 	e.state, e.decision = state, d
-	routes := Routes(e.cfg, d)
+	routes := e.routes(d)
 	for _, n := range e.cfg.Neighbors {
 		e.tell(now, n.Name, routes[n.Name])
 	}

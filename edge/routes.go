@@ -32,6 +32,29 @@ func Routes(c *config.Config, d policy.Decision) map[string][]announcer.Route {
 	return out
 }
 
+// rendering is what Routes made of a decision. Most events change nothing that
+// it depends on, and with many services and neighbours it is most of the work.
+type rendering struct {
+	config   *config.Config
+	services []policy.ServiceDecision
+	routes   map[string][]announcer.Route
+}
+
+// routes is Routes for the running configuration.
+func (e *Edge) routes(d policy.Decision) map[string][]announcer.Route {
+	if r := &e.rendered; r.config != e.cfg || !slices.EqualFunc(r.services, d.Services, renderAlike) {
+		*r = rendering{e.cfg, d.Services, Routes(e.cfg, d)}
+	}
+	return e.rendered.routes
+}
+
+// renderAlike says whether the routes of two decisions on a service are the same.
+func renderAlike(a, b policy.ServiceDecision) bool {
+	return a.Name == b.Name && slices.EqualFunc(a.Neighbors, b.Neighbors, func(a, b policy.NeighborDecision) bool {
+		return a.Name == b.Name && a.IPv4.Severity == b.IPv4.Severity && a.IPv6.Severity == b.IPv6.Severity
+	})
+}
+
 func service(c *config.Config, name string) *config.Service {
 	i := slices.IndexFunc(c.Services, func(s config.Service) bool { return s.Name == name })
 	if i < 0 {

@@ -5,10 +5,13 @@ import (
 	"io/fs"
 	"net"
 	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/catchment-bgp/catchment/edge/config"
 )
 
 func TestTheSocketIsForOwnerAndGroup(t *testing.T) {
@@ -115,6 +118,31 @@ func TestWhatIsNoSocketIsLeftAlone(t *testing.T) {
 	for _, path := range []string{path + "/edge.sock", dir + "/" + strings.Repeat("x", 200)} {
 		if _, err := ListenControl(path); err == nil || !strings.HasPrefix(err.Error(), "edge: control: ") {
 			t.Errorf("%s: %v", path, err)
+		}
+	}
+}
+
+// The daemon binds beside the path, which takes four bytes more: what the
+// configuration accepts must be enough.
+func TestTheLongestPathThatTheConfigurationTakesWorks(t *testing.T) {
+	dir, err := os.MkdirTemp("", "edge")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer os.RemoveAll(dir)
+	for long := 100; long < 108; long++ {
+		path := filepath.Join(dir, strings.Repeat("s", long-len(dir)-1))
+		file := strings.ReplaceAll(strings.Replace(baseConfig, "DIR/edge.sock", path, 1), "DIR", dir)
+		_, _, err := config.Parse("edge.yaml", []byte(file), config.Options{})
+		if refused := err != nil && strings.Contains(err.Error(), "the path has"); refused != (long > 103) {
+			t.Errorf("%d bytes: %v", long, err)
+		}
+		l, err := ListenControl(path)
+		if (err == nil) != (long <= 103) {
+			t.Errorf("%d bytes: %v", long, err)
+		}
+		if err == nil {
+			l.Close()
 		}
 	}
 }

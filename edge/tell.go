@@ -18,7 +18,7 @@ type told struct {
 // fails is tried again, at the latest after retryAfter.
 func (e *Edge) tell(now time.Time, neighbor string, routes []announcer.Route) {
 	was, known := e.told[neighbor]
-	same := known && slices.EqualFunc(was.routes, routes, announcer.Route.Equal)
+	same := known && (sameSlice(was.routes, routes) || slices.EqualFunc(was.routes, routes, announcer.Route.Equal))
 	if same && (was.retry.IsZero() || now.Before(was.retry)) {
 		return
 	}
@@ -34,4 +34,9 @@ func (e *Edge) tell(now time.Time, neighbor string, routes []announcer.Route) {
 	default:
 		e.log.Info("the neighbour could be told after all", "neighbor", neighbor)
 	}
+}
+
+// sameSlice says whether two lists of routes are one.
+func sameSlice(a, b []announcer.Route) bool {
+	return len(a) == len(b) && (len(a) == 0 || &a[0] == &b[0])
 }

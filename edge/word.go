@@ -32,7 +32,7 @@ func (e *Edge) refuseDead(now time.Time, services []config.Service, neighbors []
 	}
 	in := e.input(now, e.cfg)
 	in.Overrides = fresh
-	_, d := policy.Next(policyConfig(e.cfg), e.state, in)
+	_, d := policy.Next(e.policyConfig(), e.state, in)
 	for _, svc := range services {
 		var causes []policy.Cause
 		for _, nd := range before(d, svc.Name).Neighbors {

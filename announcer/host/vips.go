@@ -3,6 +3,7 @@ package host
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 	"maps"
@@ -39,6 +40,7 @@ type VIPs struct {
 
 	mu     sync.Mutex
 	ledger *ledger
+	claim  claim
 	// marks is set once the kernel has shown that it knows IFA_PROTO.
 	marks bool
 	// noMarks, set by tests only, makes a kernel without IFA_PROTO of any.
@@ -61,7 +63,7 @@ func NewVIPs(o VIPOptions) (*VIPs, error) {
 	if err != nil {
 		log.Warn("the record of VIPs cannot be read; IPv6 addresses of a run before may stay", "error", err)
 	}
-	return &VIPs{log: log, ns: o.Namespace, socket: s, ledger: l, foreign: map[Address]bool{}}, nil
+	return &VIPs{log: log, ns: o.Namespace, socket: s, ledger: l, claim: claim{ns: o.Namespace}, foreign: map[Address]bool{}}, nil
 }
 
 func logger(l *slog.Logger) *slog.Logger {
@@ -72,7 +74,11 @@ func logger(l *slog.Logger) *slog.Logger {
 }
 
 // Close frees the socket; the addresses stay. Set(nil) takes them away.
-func (v *VIPs) Close() error { return v.socket.Close() }
+func (v *VIPs) Close() error {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	return errors.Join(v.socket.Close(), v.claim.Close())
+}
 
 // Set makes want, addresses by interface, everything of ours that stands: it
 // adds what is missing, then removes what is ours and not wanted; nil removes
@@ -82,7 +88,8 @@ func (v *VIPs) Close() error { return v.socket.Close() }
 // If some address does not stand afterwards, or its interface is down, the error
 // is a *SetError that names each; the others stand all the same. If the kernel's
 // tables cannot be read the error is another one, and nothing was changed. Call
-// Set again to retry; Watch says when.
+// Set again to retry; Watch says when. While another catchment process holds
+// addresses in the namespace, nothing is changed, and none of want stands.
 func (v *VIPs) Set(want map[string][]netip.Prefix) error {
 	v.mu.Lock()
 	defer v.mu.Unlock()
@@ -92,6 +99,12 @@ func (v *VIPs) Set(want map[string][]netip.Prefix) error {
 	}
 	addrs, failures := flatten(want)
 	v.remember(addrs, links)
+	if err := v.claimFor(addrs, list); err != nil {
+		for _, a := range addrs {
+			failures = append(failures, failed(a, err))
+		}
+		return setError(failures)
+	}
 
 	wanted := map[place]bool{}
 	var missing []Address
@@ -118,6 +131,20 @@ func (v *VIPs) Set(want map[string][]netip.Prefix) error {
 		v.log.Warn("the record of VIPs names some that are gone", "error", err)
 	}
 	return setError(failures)
+}
+
+// claimFor takes the claim where there is something to add, keep or remove. While
+// another catchment has it nothing is touched.
+func (v *VIPs) claimFor(addrs []Address, list map[place]entry) error {
+	if len(addrs) > 0 {
+		return v.claim.take()
+	}
+	for _, e := range list {
+		if v.ours(e) {
+			return v.claim.take()
+		}
+	}
+	return nil
 }
 
 // place is where an address stands: IPv6 allows it once on an interface, and

@@ -76,6 +76,10 @@ func run(args []string, stdout, stderr io.Writer) int {
 		fmt.Fprintln(stdout, "catchment-edge", version)
 		return exitDone
 	}
+	// Before anything that takes time: a reload that comes early must not end us.
+	hup := make(chan os.Signal, 1)
+	signal.Notify(hup, syscall.SIGHUP)
+	defer signal.Stop(hup)
 	c, warnings, err := config.Load(o.file)
 	if err != nil {
 		fmt.Fprintln(stderr, err)
@@ -96,7 +100,7 @@ func run(args []string, stdout, stderr io.Writer) int {
 		level = slog.LevelDebug
 	}
 	log := slog.New(slog.NewTextHandler(stderr, &slog.HandlerOptions{Level: level}))
-	if err := serve(c, warnings, edge.Options{File: o.file, Version: version, Log: log}); err != nil {
+	if err := serve(c, warnings, edge.Options{File: o.file, Version: version, Log: log}, hup); err != nil {
 		log.Error("catchment-edge cannot run", "error", err)
 		return exitFailed
 	}
@@ -115,13 +119,10 @@ func printConfig(c *config.Config, stdout, stderr io.Writer) int {
 	return exitDone
 }
 
-// serve runs the node until a signal says to leave.
-func serve(c *config.Config, warnings []config.Problem, o edge.Options) error {
+// serve runs the node until a signal says to leave. A value from hup reloads.
+func serve(c *config.Config, warnings []config.Problem, o edge.Options, hup <-chan os.Signal) error {
 	leave, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM, syscall.SIGINT)
 	defer stop()
-	hup := make(chan os.Signal, 1)
-	signal.Notify(hup, syscall.SIGHUP)
-	defer signal.Stop(hup)
 
 	systemd, err := sdnotify.New(os.Getenv, os.Getpid(), o.Log)
 	if err != nil {
@@ -163,7 +164,7 @@ func serve(c *config.Config, warnings []config.Problem, o edge.Options) error {
 	if scrape != nil {
 		background("metrics", func() error { return node.ServeMetrics(ctx, scrape) })
 	}
-	side.Go(func() {
+	go func() { // not waited for: the file may be on a disk that hangs
 		for {
 			select {
 			case <-hup:
@@ -174,6 +175,6 @@ func serve(c *config.Config, warnings []config.Problem, o edge.Options) error {
 				return
 			}
 		}
-	})
+	}()
 	return node.Run(leave)
 }

@@ -61,8 +61,9 @@ func (c *checker) stateDir(p *string) string {
 	return filepath.Clean(*p)
 }
 
-// maxSocketPath is what sun_path of unix(7) takes besides the final zero.
-const maxSocketPath = 107
+// maxSocketPath is what sun_path of unix(7) takes besides the final zero, less
+// the ".new" that the daemon binds beside the path.
+const maxSocketPath = 103
 
 func (c *checker) control(p *string) string {
 	if p == nil {
@@ -73,7 +74,7 @@ func (c *checker) control(p *string) string {
 	case !ok || !filepath.IsAbs(path) || strings.HasSuffix(path, "/"):
 		c.reject("control", "%s is not a unix socket; write unix:// and an absolute path, such as unix://%s", show(*p), defaultControl)
 	case len(path) > maxSocketPath:
-		c.reject("control", "the path has %d bytes; a unix socket takes %d at most: write a shorter one", len(path), maxSocketPath)
+		c.reject("control", "the path has %d bytes; write one of %d at most", len(path), maxSocketPath)
 	}
 	return path
 }
