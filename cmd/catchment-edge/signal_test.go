@@ -8,6 +8,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/catchment-bgp/catchment/lab/netlab"
 )
 
 const patience = 20 * time.Second
@@ -70,14 +72,10 @@ func TestAReloadThatHangsDoesNotHoldUpTheEnd(t *testing.T) {
 	file := write(t, dir)
 	done := make(chan int, 1)
 	go func() { done <- run([]string{"--config", file}, io.Discard, io.Discard) }()
-	for deadline := time.Now().Add(patience); ; time.Sleep(5 * time.Millisecond) {
-		if _, err := os.Stat(filepath.Join(dir, "edge.sock")); err == nil {
-			break
-		}
-		if time.Now().After(deadline) {
-			t.Fatal("no socket")
-		}
-	}
+	netlab.Eventually(t, patience, "the socket", func() error {
+		_, err := os.Stat(filepath.Join(dir, "edge.sock"))
+		return err
+	})
 	if err := os.Remove(file); err != nil {
 		t.Fatal(err)
 	}
@@ -85,14 +83,15 @@ func TestAReloadThatHangsDoesNotHoldUpTheEnd(t *testing.T) {
 		t.Fatal(err)
 	}
 	signalSelf(t, syscall.SIGHUP)
-	time.Sleep(50 * time.Millisecond)
-	signalSelf(t, syscall.SIGTERM)
-	ended(t, done)
-	w, err := os.OpenFile(file, os.O_WRONLY, 0) // lets the reload go
+	w, err := os.OpenFile(file, os.O_WRONLY, 0) // opens when the reload reads
 	if err != nil {
 		t.Fatal(err)
 	}
-	w.Close()
+	signalSelf(t, syscall.SIGTERM)
+	ended(t, done)
+	if err := w.Close(); err != nil { // lets the reload go
+		t.Error(err)
+	}
 }
 
 // systemctl reload right after the start: the file is still being read.
