@@ -62,6 +62,9 @@ type Status struct {
 	Standing []Route
 	// Wanted is what Set asked for last, in order of the prefix.
 	Wanted []Route
+	// NotCarried are the wanted prefixes whose family, or whose form of next hop
+	// (RFC 8950), the neighbour did not agree to; empty while there is no session.
+	NotCarried []netip.Prefix
 	// Settled says that all that is wanted and that the session can carry, and
 	// nothing else, stands there.
 	Settled bool

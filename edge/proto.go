@@ -1,6 +1,8 @@
 package edge
 
 import (
+	"slices"
+	"strings"
 	"time"
 
 	"google.golang.org/protobuf/types/known/timestamppb"
@@ -64,11 +66,23 @@ func (s Snapshot) neighbor(svc *config.Service, nd policy.NeighborDecision) *edg
 		out.Link = &edgev1.Link{Stale: true} // nothing measures links yet
 	}
 	for _, r := range st.Standing {
-		if has(svc, r) {
+		if slices.Contains(svc.Prefixes, r.Prefix) {
 			out.Routes = append(out.Routes, toRoute(r))
 		}
 	}
+	for _, p := range st.NotCarried {
+		if slices.Contains(svc.Prefixes, p) {
+			out.Detail = strings.Join(append(nonEmpty(out.Detail), "the neighbour does not take "+p.String()), "; ")
+		}
+	}
 	return out
+}
+
+func nonEmpty(s string) []string {
+	if s == "" {
+		return nil
+	}
+	return []string{s}
 }
 
 // rung is where on a neighbour's ladder a service is; 0: as configured.
@@ -77,15 +91,6 @@ func rung(n config.Neighbor, nd policy.NeighborDecision) int {
 		return 0
 	}
 	return steeredRung(n, nil)
-}
-
-func has(svc *config.Service, r announcer.Route) bool {
-	for _, p := range svc.Prefixes {
-		if p == r.Prefix {
-			return true
-		}
-	}
-	return false
 }
 
 func toRoute(r announcer.Route) *edgev1.Route {
