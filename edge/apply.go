@@ -176,12 +176,12 @@ func (e *Edge) ReloadFile(ctx context.Context) ([]Plan, error) {
 		}
 	}
 	e.log.Error("the configuration file was not taken up; the node runs on as before", "error", err)
-	return nil, errors.Join(err, e.change(ctx, byConfig, func(now time.Time) { e.reloads = reloads{false, now} }))
+	return nil, errors.Join(err, e.change(ctx, byConfig, func(now time.Time) { e.reloads = reloads{last: now} }))
 }
 
 // take makes a configuration the running one.
 func (e *Edge) take(now time.Time, c *config.Config, warnings []config.Problem) ([]Plan, error) {
-	e.reloads = reloads{false, now}
+	e.reloads = reloads{last: now}
 	if err := e.fixed(c); err != nil {
 		return nil, err
 	}
@@ -199,7 +199,7 @@ func (e *Edge) take(now time.Time, c *config.Config, warnings []config.Problem) 
 	e.overrides, e.state = inheritOverrides(e.overrides, line), inheritState(e.state, line)
 	e.checks.set(e.work, c, e.cfg)
 	e.cfg, e.warnings = c, warnings
-	e.reloads = reloads{true, now}
+	e.reloads = reloads{ok: true, last: now}
 	e.log.Info("configuration taken up", "services", len(c.Services), "neighbors", len(c.Neighbors))
 	e.logWarnings()
 	return plans, nil

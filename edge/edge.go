@@ -157,7 +157,7 @@ func New(c *config.Config, warnings []config.Problem, o Options) (*Edge, error) 
 	if err != nil {
 		return nil, err
 	}
-	e.state, e.overrides = s.Policy, s.Overrides
+	e.state, e.overrides = s.Policy, afterRestart(s.Overrides, e.started)
 	if err := e.fillIn(); err != nil {
 		return nil, errors.Join(err, e.free(context.Background()))
 	}

@@ -147,7 +147,11 @@ func (e *Edge) inputs(in policy.Input, service string) []string {
 			if o.Neighbor != "" {
 				where = o.Neighbor
 			}
-			out = append(out, fmt.Sprintf("override %s at %s since %s by %s: %s", o.Verb, where, o.Since.Format(time.RFC3339), o.By, o.Reason))
+			verb := o.Verb.String()
+			if o.EvenIfDead {
+				verb += " even if dead"
+			}
+			out = append(out, fmt.Sprintf("override %s at %s since %s by %s: %s", verb, where, o.Since.Format(time.RFC3339), o.By, o.Reason))
 		}
 	}
 	return out

@@ -171,6 +171,22 @@ func TestOverridesAreKeptOverARestart(t *testing.T) {
 	})
 }
 
+// TestADrainUnderWayDoesNotAnnounceInTheNextRun restarts a node in its drain time.
+func TestADrainUnderWayDoesNotAnnounceInTheNextRun(t *testing.T) {
+	up(t, func(t *testing.T, w *world) {
+		w.say(video, Word{Verb: policy.Drain})
+		w.pass(time.Second)
+		w.stop()
+		n := w.journal.len()
+		w.start()
+		w.well()
+		w.pass(time.Minute)
+		if w.announcedSince(n, "ix") { // which has video only
+			t.Errorf("announced after the restart: %q", w.journal.since(n, " via "))
+		}
+	})
+}
+
 // written are the overrides in force as they are kept on disk.
 func (w *world) written() []string {
 	var out []string

@@ -88,6 +88,14 @@ type Word struct {
 	EvenIfDead bool
 }
 
+// name is how the log calls the word.
+func (w Word) name() string {
+	if w.EvenIfDead {
+		return w.Verb.String() + " even if dead"
+	}
+	return w.Verb.String()
+}
+
 const maxReason = 500
 
 func (w Word) check() error {
@@ -112,6 +120,19 @@ func overridesWith(old, fresh []policy.Override) []policy.Override {
 		})
 	})
 	return append(out, fresh...)
+}
+
+// afterRestart is what earlier overrides come to in a new run, which begins with
+// nothing announced: a drain that was under way is over, since GSHUT would
+// announce again what the end of the last run withdrew.
+func afterRestart(overrides []policy.Override, now time.Time) []policy.Override {
+	out := slices.Clone(overrides)
+	for i := range out {
+		if out[i].Verb == policy.Drain && now.Before(out[i].WithdrawAt) {
+			out[i].WithdrawAt = now
+		}
+	}
+	return out
 }
 
 // overridesWithout lifts overrides: all of a service, or those at some neighbours.

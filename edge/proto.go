@@ -21,6 +21,9 @@ func (s Snapshot) proto() *edgev1.StatusResponse {
 		WayBack: &edgev1.WayBack{Required: s.Config.WayBack.Required,
 			Ipv4: s.WayBack4.String(), Ipv6: s.WayBack6.String()},
 	}
+	if !s.Reloaded && !s.ReloadedAt.IsZero() {
+		out.Warnings = append(out.Warnings, "the configuration file of "+s.ReloadedAt.Format(time.RFC3339)+" was not taken up: the log says why")
+	}
 	if !s.RevertsAt.IsZero() {
 		out.PendingApply = &edgev1.PendingApply{RevertsAt: stamp(s.RevertsAt)}
 	}

@@ -17,7 +17,7 @@ func (e *Edge) SetOverride(ctx context.Context, s Selector, w Word) ([]policy.Ov
 	if err := w.check(); err != nil {
 		return nil, 0, err
 	}
-	return e.override(ctx, s, w.Reason, w.By, w.Verb.String(), func(now time.Time, services []config.Service, neighbors []string) ([]policy.Override, error) {
+	return e.override(ctx, s, w.Reason, w.By, w.name(), func(now time.Time, services []config.Service, neighbors []string) ([]policy.Override, error) {
 		withdrawAt := func(svc config.Service, n string) time.Time { return e.withdrawAt(now, svc, n) }
 		fresh := w.build(now, services, neighbors, withdrawAt)
 		return overridesWith(e.overrides, fresh), e.refuseDead(now, services, neighbors, w, fresh)

@@ -168,7 +168,7 @@ func failure(sev Severity, r Reason, h Hold, v Verdict, detail string, until tim
 
 // next takes in whether the way back is there.
 func (w WayBackState) next(now time.Time, v Verdict, c Config, family string, wake func(time.Time)) (WayBackState, []Cause) {
-	detail := "no " + family + " default route: replies would be lost"
+	detail := "no " + family + " default route: replies would be lost (add one, or set way_back.require: none)"
 	switch v {
 	case Up:
 		w.LostSince = time.Time{}

@@ -29,8 +29,8 @@ func TestTheSummaryIsTheLeastSevereAndTellsTheRest(t *testing.T) {
 		{"a word on one neighbour does not hide a failure", node(), overAndDead,
 			Cause{Withdrawn, HardFailure, "web: refused; b ipv4 withdrawn: withdraw: upgrade; b ipv6 withdrawn: withdraw: upgrade"}},
 		{"one family lost", node(), noIPv4, Cause{Announced, Normal,
-			"a ipv4 withdrawn: no IPv4 default route: replies would be lost; b ipv4 withdrawn: no IPv4 default route: replies would be lost"}},
-		{"a family that no session carries does not count", v4only, noIPv4, Cause{Withdrawn, HardFailure, "no IPv4 default route: replies would be lost"}},
+			"a ipv4 withdrawn: no IPv4 default route: replies would be lost (add one, or set way_back.require: none); b ipv4 withdrawn: no IPv4 default route: replies would be lost (add one, or set way_back.require: none)"}},
+		{"a family that no session carries does not count", v4only, noIPv4, Cause{Withdrawn, HardFailure, "no IPv4 default route: replies would be lost (add one, or set way_back.require: none)"}},
 		{"nobody carries any", none, healthy(at(time.Second)), Cause{Withdrawn, Normal, "no neighbour carries its prefixes"}},
 		{"a word on another service", node(), other, Cause{Announced, Normal, ""}},
 	} {

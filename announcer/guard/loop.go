@@ -146,7 +146,7 @@ func (l *loop) note(n note) {
 	case timedOpen:
 		if s.stage == opening {
 			l.failed(s, &fault{
-				reason: fmt.Sprintf("neighbour sent no OPEN within %s", l.config.Timers.Open),
+				reason: noOpen(l.config),
 				notify: &notification{code: codeHold},
 			})
 		}
@@ -159,6 +159,15 @@ func (l *loop) note(n note) {
 			l.open(s)
 		}
 	}
+}
+
+// noOpen is the reason of a connection on which no OPEN came.
+func noOpen(c *Config) string {
+	reason := fmt.Sprintf("neighbour sent no OPEN within %s", c.Timers.Open)
+	if c.TTLSecurity {
+		reason += "; does it have TTL security (GTSM) for this session, too?"
+	}
+	return reason
 }
 
 // wantsDial reports whether a connection of our own would be of use.
