@@ -17,6 +17,7 @@ func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.
 	root := cli.Group("catchment", "An anycast controller that speaks BGP",
 		"catchment shows and steers what anycast nodes announce, and why.",
 		commands(env)...)
+	versionFlag(root)
 	return cli.Execute(ctx, env, root, args)
 }
 

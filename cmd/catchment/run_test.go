@@ -31,6 +31,9 @@ func TestVersionIsData(t *testing.T) {
 	if want := "catchment dev " + runtime.Version() + " "; code != exit.OK || !strings.HasPrefix(stdout, want) || stderr != "" {
 		t.Errorf("exit %d, stdout %q, stderr %q", code, stdout, stderr)
 	}
+	if code, flagged, stderr := try(t, "--version"); code != exit.OK || flagged != stdout || stderr != "" {
+		t.Errorf("--version: exit %d, stdout %q, stderr %q", code, flagged, stderr)
+	}
 	if code, _, stderr := try(t, "version", "now"); code != exit.Usage || !strings.Contains(stderr, "takes no argument") {
 		t.Errorf("exit %d, stderr %q", code, stderr)
 	}

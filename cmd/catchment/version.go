@@ -19,8 +19,19 @@ func versionCommand(env *cli.Env) *cobra.Command {
 		Example: "  catchment version",
 		Args:    cli.NoArgs,
 		RunE: func(*cobra.Command, []string) error {
-			_, err := fmt.Fprintf(env.Stdout, "catchment %s %s %s/%s\n", version, runtime.Version(), runtime.GOOS, runtime.GOARCH)
+			_, err := fmt.Fprint(env.Stdout, versionText())
 			return err
 		},
 	}
+}
+
+// versionFlag has `catchment --version` print what `catchment version` prints.
+func versionFlag(root *cobra.Command) {
+	root.Version = version // cobra reads the flag only for a command that has one
+	root.SetVersionTemplate(versionText())
+	root.Flags().Bool("version", false, "print the version and exit") // cobra's own would take -v too
+}
+
+func versionText() string {
+	return fmt.Sprintf("catchment %s %s %s/%s\n", version, runtime.Version(), runtime.GOOS, runtime.GOARCH)
 }

@@ -42,6 +42,8 @@ func TestCommandLineDecidesTheExitCode(t *testing.T) {
 		{"group okk", exit.Usage, "", "prog: prog group has no command \"okk\"; did you mean ok?\nSee 'prog group --help'.\n"},
 		{"group ok now", exit.Usage, "", "prog: prog group ok takes no argument: what is \"now\"?\nSee 'prog group ok --help'.\n"},
 		{"group ok --bogus", exit.Usage, "", "prog: unknown flag: --bogus\nSee 'prog group ok --help'.\n"},
+		{"group ok --hlep", exit.Usage, "", "prog: unknown flag: --hlep; did you mean --help?\nSee 'prog group ok --help'.\n"},
+		{"group ok -x", exit.Usage, "", "prog: unknown shorthand flag: 'x' in -x\nSee 'prog group ok --help'.\n"},
 		{"--bogus", exit.Usage, "", "prog: unknown flag: --bogus\nSee 'prog --help'.\n"},
 		{"help group nope", exit.Usage, "", "prog: prog group has no command \"nope\"\nSee 'prog help --help'.\n"},
 		{"completion", exit.Usage, "", "prog: prog completion needs a command: bash, fish, powershell, zsh\nSee 'prog completion --help'.\n"},

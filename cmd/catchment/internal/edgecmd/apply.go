@@ -41,8 +41,9 @@ func (g *group) apply() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "apply --config FILE",
 		Short: "Take another configuration up",
-		Long: "apply has the node take a configuration up. With --confirm-within it goes back\n" +
-			"by itself unless `catchment edge confirm` comes in time.",
+		Long: "apply has the node take a configuration up, which replaces the daemon's own file\n" +
+			"at once. With --confirm-within the file is replaced when `catchment edge confirm`\n" +
+			"comes in time; otherwise the node goes back by itself.",
 		Example: "  catchment edge apply --config new.yaml --confirm-within 2m",
 		Args:    cli.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -78,15 +79,17 @@ func (g *group) confirm() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			return show(g, answer, g.applyTable("confirmed: the configuration stays"))
+			return show(g, answer, confirmTable)
 		},
 	}
 }
 
 func (g *group) rollback() *cobra.Command {
 	return &cobra.Command{
-		Use:     "rollback",
-		Short:   "Go back to the configuration before the last apply",
+		Use:   "rollback",
+		Short: "Go back to the configuration before the last apply",
+		Long: "rollback ends a trial, if there is one, and otherwise brings back the file before\n" +
+			"the last apply; then a second rollback undoes the first.",
 		Example: "  catchment edge rollback",
 		Args:    cli.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {

@@ -43,7 +43,9 @@ func (g *group) override(verb, short, example string) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			return show(g, answer, g.overrideTable)
+			return show(g, answer, func(w io.Writer, m *edgev1.OverrideResponse) error {
+				return g.overrideTable(w, m, "in force at "+services(m.GetChanged()))
+			})
 		},
 	}
 	sel.flags(g, cmd)
@@ -71,11 +73,33 @@ func (g *group) auto() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			return show(g, answer, g.overrideTable)
+			return show(g, answer, func(w io.Writer, m *edgev1.OverrideResponse) error {
+				return g.overrideTable(w, m, autoText(m, args))
+			})
 		},
 	}
 	sel.flags(g, cmd)
 	return cmd
+}
+
+// services is how many were hit, which is what the node counts.
+func services(n int32) string {
+	if n == 1 {
+		return "1 service"
+	}
+	return fmt.Sprintf("%d services", n)
+}
+
+// autoText tells what is in force where overrides were lifted; named are the
+// services, none for all.
+func autoText(m *edgev1.OverrideResponse, named []string) string {
+	switch {
+	case len(m.GetOverrides()) > 0:
+		return "still in force"
+	case len(named) == 0:
+		return "no override is in force"
+	}
+	return "no override is in force at " + strings.Join(named, ", ")
 }
 
 // selection is what all verbs that change something ask for.
@@ -141,19 +165,10 @@ func positive(cmd *cobra.Command, flag string, d time.Duration) (*durationpb.Dur
 	return durationpb.New(d), nil
 }
 
-func (g *group) overrideTable(w io.Writer, m *edgev1.OverrideResponse) error {
+// overrideTable lists what is in force below a line that says where.
+func (g *group) overrideTable(w io.Writer, m *edgev1.OverrideResponse, title string) error {
 	var out bytes.Buffer
-	switch n := m.GetChanged(); n {
-	case 0:
-		out.WriteString("no change\n")
-	case 1:
-		out.WriteString("1 override changed\n")
-	default:
-		fmt.Fprintf(&out, "%d overrides changed\n", n)
-	}
-	if len(m.GetOverrides()) == 0 {
-		out.WriteString("no override is in force there\n")
-	}
+	fmt.Fprintln(&out, title)
 	grid := output.Grid{Titles: []string{"SERVICE", "NEIGHBOR", "OVERRIDE", "LEFT", "BY", "REASON"}}
 	for _, o := range m.GetOverrides() {
 		neighbor, verb, remaining := o.GetNeighbor(), o.GetVerb(), "until lifted"

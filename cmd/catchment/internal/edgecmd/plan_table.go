@@ -15,7 +15,16 @@ import (
 
 func planTable(w io.Writer, m *edgev1.PlanResponse) error {
 	var out bytes.Buffer
-	plans(&out, m.GetNeighbors())
+	plans(&out, m.GetNeighbors(), "would see")
+	warnings(&out, m.GetWarnings())
+	_, err := w.Write(out.Bytes())
+	return err
+}
+
+// confirmTable names no neighbour: a confirmation changes nothing for any.
+func confirmTable(w io.Writer, m *edgev1.ApplyResponse) error {
+	var out bytes.Buffer
+	fmt.Fprintln(&out, "confirmed: the configuration stays")
 	warnings(&out, m.GetWarnings())
 	_, err := w.Write(out.Bytes())
 	return err
@@ -26,7 +35,7 @@ func (g *group) applyTable(done string) table[*edgev1.ApplyResponse] {
 	return func(w io.Writer, m *edgev1.ApplyResponse) error {
 		var out bytes.Buffer
 		fmt.Fprintln(&out, done)
-		plans(&out, m.GetNeighbors())
+		plans(&out, m.GetNeighbors(), "saw")
 		warnings(&out, m.GetWarnings())
 		if m.GetRevertsAt() != nil {
 			fmt.Fprintln(&out, trialText(g.env.Now(), m.GetRevertsAt()))
@@ -50,9 +59,11 @@ func warnings(out *bytes.Buffer, texts []string) {
 	}
 }
 
-func plans(out *bytes.Buffer, neighbors []*edgev1.NeighborPlan) {
+// plans is for the neighbours alone: times, checks and services that none of them
+// sees may have changed all the same. sees is the verb for them.
+func plans(out *bytes.Buffer, neighbors []*edgev1.NeighborPlan, sees string) {
 	if !slices.ContainsFunc(neighbors, changed) {
-		fmt.Fprintln(out, "no change")
+		fmt.Fprintf(out, "no neighbour %s a change\n", sees)
 		return
 	}
 	for _, n := range neighbors {
