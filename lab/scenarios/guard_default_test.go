@@ -37,7 +37,7 @@ func TestAcceptDefaultTakesTheDefaultOutOfALargeTable(t *testing.T) {
 	}
 	c := always(f.neighbor(frrASN, append(f.bothFamilies(), "accept_default: true", "listen: true")...), b.neighbor(birdASN, b.bothFamilies()...))
 	c.Lines = slices.DeleteFunc(c.Lines, func(line string) bool { return strings.HasPrefix(line, "way_back") })
-	monitor := h.edge.Start("ip monitor", "ip", "-d", "monitor", "route")
+	monitor := watchRoutes(t, h.edge)
 	before := h.edge.MustRun("ip", "route", "show", "table", "all") + h.edge.MustRun("ip", "-6", "route", "show", "table", "all")
 	d := h.start(c)
 	session := awaitSession(t, bird, b.Edge4)
@@ -122,15 +122,32 @@ func awaitDefaults(t testing.TB, h *hub, via ...netip.Addr) {
 	})
 }
 
+// watchRoutes logs each change of a node's routes from now on: it waits until the monitor has shown one that it makes
+// for that, and takes back.
+func watchRoutes(t testing.TB, node *netlab.Node) *netlab.Proc {
+	t.Helper()
+	const marker = "192.0.2.255"
+	monitor := node.Start("ip monitor", "ip", "-d", "monitor", "route")
+	netlab.Eventually(t, soon, "the monitor to show a change", func() error {
+		node.MustRun("ip", "route", "add", "blackhole", marker, "proto", "static")
+		node.MustRun("ip", "route", "del", "blackhole", marker, "proto", "static")
+		if log := monitor.Log(); !strings.Contains(log, marker) {
+			return fmt.Errorf("it shows %q", log)
+		}
+		return nil
+	})
+	return monitor
+}
+
 // A default route is taken from an UPDATE that is right, and from no other.
 func TestAcceptDefaultTakesNothingFromAWrongUpdate(t *testing.T) {
 	t.Parallel()
 	h := newHub(t)
 	s := h.spoke("raw")
 	l := s.listen(routegen.Config{})
+	monitor := watchRoutes(t, h.edge)
 	d := h.start(always(s.neighbor(rawASN, "accept_default: true")))
 	speaker := s.accept(l)
-	monitor := h.edge.Start("ip monitor", "ip", "-d", "monitor", "route")
 
 	all := []netip.Prefix{netip.MustParsePrefix("0.0.0.0/0")}
 	good := func(hop netip.Addr, path ...uint32) []routegen.Attr { return routegen.PathAttrs(path, hop, 0) }
