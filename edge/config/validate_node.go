@@ -145,6 +145,7 @@ func (c *checker) central(r *rawCentral) *Central {
 	if !c.usable("central") {
 		return nil
 	}
+	c.warn("central", "it is checked, but this version works without a centre; leave it out")
 	raw := value(r, rawCentral{})
 	if c.need("central", "address", "the centre's host and port") {
 		c.hostPort("central.address", *raw.Address, "central.example.net:7179")
@@ -183,6 +184,9 @@ func (c *checker) load(r rawLoad) LoadControl {
 	}
 	if l.Target <= 0 || l.Target > 1 {
 		c.reject("load.target", "%g is out of range; write a number above 0 and up to 1, such as %g", l.Target, defaultTarget)
+	}
+	if l.Mode != LoadOff {
+		c.warn("load.mode", "%s is checked, but this version steers nothing by load; write off", l.Mode)
 	}
 	return l
 }
