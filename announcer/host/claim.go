@@ -68,43 +68,60 @@ func (c *claim) Close() error {
 	return err
 }
 
-// claimSocket gives the bound socket; -1: somebody who cannot be a catchment with
-// addresses has it.
+const (
+	// claimTries is how often a holder is asked who it is, claimWait apart. One
+	// that is busy, or about to listen or to end, answers one of them; what never
+	// answers is no catchment.
+	claimTries = 10
+	claimWait  = 20 * time.Millisecond
+	claimQueue = 128
+)
+
+// claimSocket gives the listening socket; -1: somebody who cannot be a catchment
+// with addresses has it, or this process has.
 func claimSocket() (int, error) {
-	name := &unix.SockaddrUnix{Name: claimName}
+	for range claimTries {
+		fd, err := bindClaim()
+		if !errors.Is(err, unix.EADDRINUSE) {
+			return fd, err
+		}
+		holder, err := claimHolder()
+		if err != nil {
+			time.Sleep(claimWait)
+			continue
+		}
+		if holder.Uid != 0 && int(holder.Uid) != os.Geteuid() || int(holder.Pid) == os.Getpid() {
+			break
+		}
+		return -1, fmt.Errorf("process %d holds VIPs here already: run one catchment-edge with VIPs in a network namespace", holder.Pid)
+	}
+	return -1, nil
+}
+
+func bindClaim() (int, error) {
 	fd, err := newUnixSocket()
 	if err != nil {
 		return -1, err
 	}
-	err = unix.Bind(fd, name)
+	err = unix.Bind(fd, &unix.SockaddrUnix{Name: claimName})
 	if err == nil {
-		err = unix.Listen(fd, 16)
+		err = unix.Listen(fd, claimQueue)
 	}
-	if err == nil {
-		return fd, nil
+	if err != nil {
+		unix.Close(fd)
+		return -1, fmt.Errorf("listen on %s: %w", claimName, err)
 	}
-	unix.Close(fd)
-	if !errors.Is(err, unix.EADDRINUSE) {
-		return -1, fmt.Errorf("bind %s: %w", claimName, err)
-	}
-	holder, err := claimHolder(name)
-	switch {
-	case err != nil, holder.Uid != 0 && int(holder.Uid) != os.Geteuid():
-		return -1, nil
-	case int(holder.Pid) == os.Getpid():
-		return -1, nil // this process knows what it does
-	}
-	return -1, fmt.Errorf("process %d holds VIPs here already: run one catchment-edge with VIPs in a network namespace", holder.Pid)
+	return fd, nil
 }
 
 // claimHolder asks the kernel who listens.
-func claimHolder(name *unix.SockaddrUnix) (*unix.Ucred, error) {
+func claimHolder() (*unix.Ucred, error) {
 	fd, err := newUnixSocket()
 	if err != nil {
 		return nil, err
 	}
 	defer unix.Close(fd)
-	if err := unix.Connect(fd, name); err != nil {
+	if err := unix.Connect(fd, &unix.SockaddrUnix{Name: claimName}); err != nil {
 		return nil, fmt.Errorf("connect to %s: %w", claimName, err)
 	}
 	return unix.GetsockoptUcred(fd, unix.SOL_SOCKET, unix.SO_PEERCRED)
