@@ -1,6 +1,7 @@
 package edge
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -112,27 +113,21 @@ func (e *Edge) await(ctx context.Context, timer <-chan time.Time, vipNews, retur
 }
 
 // takeResults takes a check's result in, and those that wait behind it: when many
-// services change at once, one decision is made for all of them. A verdict that
-// changes twice is seen both times. It says whether there is something to decide
-// and which verdict changed first, and leaves in triggers which one did for each
-// service.
+// services change at once, one decision is made for all of them, with one changed
+// verdict of each: what made a service change stays known. It says whether there is
+// something to decide and which verdict changed first, and leaves in triggers which
+// one did for each service.
 func (e *Edge) takeResults(r checkResult) (trigger string, decide bool) {
 	e.triggers = map[string]string{}
-	changed := map[checkKey]bool{}
 	for range resultsAtOnce {
-		if changed[r.key] {
+		if e.triggers[r.key.service] != "" {
 			break
 		}
 		switch e.checks.take(r) {
 		case newVerdict:
-			changed[r.key], decide = true, true
-			text := fmt.Sprintf("check %s of %s", r.key.check, r.key.service)
-			if trigger == "" {
-				trigger = text
-			}
-			if e.triggers[r.key.service] == "" {
-				e.triggers[r.key.service] = text
-			}
+			decide = true
+			e.triggers[r.key.service] = fmt.Sprintf("check %s of %s", r.key.check, r.key.service)
+			trigger = cmp.Or(trigger, e.triggers[r.key.service])
 		case newWords:
 			decide = true
 		}
