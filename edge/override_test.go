@@ -309,9 +309,9 @@ func TestSelectorsThatMeanNothingAreErrors(t *testing.T) {
 			{Selector{Services: []string{"dns"}, Neighbors: []string{"ix"}}, false, "service dns is not announced to a neighbour \"ix\"; it has transit"},
 			{Selector{All: true}, false, "--all needs --expect with the number of services that you expect to hit; this node has 2"},
 			{Selector{All: true, Services: []string{"video"}, Expect: 2}, false, "name services or --all, not both"},
-			{Selector{All: true, Expect: 3}, true, "2 services are selected, 3 were expected: nothing was changed"},
-			{Selector{All: true, Expect: -1}, true, "2 services are selected, -1 were expected: nothing was changed"},
-			{Selector{Services: []string{"video"}, Expect: 2}, true, "1 services are selected, 2 were expected: nothing was changed"},
+			{Selector{All: true, Expect: 3}, true, "services selected: 2, expected: 3; nothing was changed"},
+			{Selector{All: true, Expect: -1}, true, "services selected: 2, expected: -1; nothing was changed"},
+			{Selector{Services: []string{"video"}, Expect: 2}, true, "services selected: 1, expected: 2; nothing was changed"},
 		} {
 			_, hit, err := w.node.SetOverride(context.Background(), tt.selector, Word{Verb: policy.Withdraw, Reason: "x"})
 			if isRefused := errors.As(err, new(RefusedError)); err == nil || hit != 0 || isRefused != tt.refused || !strings.HasPrefix(err.Error(), tt.want) {

@@ -57,7 +57,7 @@ func (s Selector) resolve(c *config.Config) ([]config.Service, []string, error) 
 		}
 	}
 	if s.Expect != 0 && s.Expect != len(out) {
-		return nil, nil, refusedf("%d services are selected, %d were expected: nothing was changed", len(out), s.Expect)
+		return nil, nil, refusedf("services selected: %d, expected: %d; nothing was changed", len(out), s.Expect)
 	}
 	for _, n := range s.Neighbors {
 		for _, svc := range out {

@@ -113,7 +113,7 @@ func TestErrorsHaveTheirCodes(t *testing.T) {
 		{"no time", override(&edgev1.SetOverrideRequest{Selector: pick("video"), Verb: "drain", Reason: "x", Duration: durationpb.New(0)}), codes.InvalidArgument, "--for 0s"},
 		{"too long", override(&edgev1.SetOverrideRequest{Selector: pick("video"), Verb: "drain", Reason: "x", Duration: durationpb.New(1<<63 - 1)}), codes.InvalidArgument, "--for"},
 		{"dead", override(&edgev1.SetOverrideRequest{Selector: pick("video"), Verb: "announce", Reason: "x"}), codes.FailedPrecondition, "--even-if-dead"},
-		{"wrong number", override(&edgev1.SetOverrideRequest{Selector: &edgev1.Selector{All: true, Expect: 7}, Verb: "drain", Reason: "x"}), codes.FailedPrecondition, "7 were expected"},
+		{"wrong number", override(&edgev1.SetOverrideRequest{Selector: &edgev1.Selector{All: true, Expect: 7}, Verb: "drain", Reason: "x"}), codes.FailedPrecondition, "expected: 7"},
 		{"auto of nothing", func() error {
 			_, err := client.ClearOverride(soon(t), &edgev1.ClearOverrideRequest{Reason: "x"})
 			return err

@@ -96,7 +96,7 @@ func TestHostileFilesEndQuickly(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			start := time.Now()
 			_, _, err := Parse("f", []byte(tc.text), Options{})
-			if took := time.Since(start); took > 20*time.Second {
+			if took := time.Since(start); took > time.Minute {
 				t.Errorf("took %v", took)
 			}
 			if err == nil || !strings.Contains(err.Error(), tc.want) {

@@ -124,7 +124,7 @@ func TestPlanIsWhatApplyDoes(t *testing.T) {
 	}
 	s.awaitTables(soon, want)
 	s.sameSessions(before)
-	if again := s.edge.must("plan", "--config", file); !strings.HasPrefix(again, "no change\n") {
+	if again := s.edge.must("plan", "--config", file); !strings.HasPrefix(again, "no neighbour would see a change\n") {
 		t.Errorf("a plan of what stands: %q", again)
 	}
 	if text, err := os.ReadFile(s.Edge.HostPath(configFile)); err != nil || string(text) != s.changed().String() {

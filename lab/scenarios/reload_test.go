@@ -151,7 +151,7 @@ func TestRenamedServiceAndChangedCheckCostNoUpdate(t *testing.T) {
 	} {
 		c := s.config()
 		c.Services = []string{service}
-		if plan := s.edge.must("plan", "--config", hostFile(t, "new.yaml", c.String())); !strings.HasPrefix(plan, "no change\n") {
+		if plan := s.edge.must("plan", "--config", hostFile(t, "new.yaml", c.String())); !strings.HasPrefix(plan, "no neighbour would see a change\n") {
 			t.Errorf("the plan: %s", plan)
 		}
 		s.edge.reload(c.String())
