@@ -3,9 +3,7 @@ package edge
 import (
 	"context"
 	"maps"
-	"net/netip"
 	"reflect"
-	"slices"
 	"strings"
 	"sync"
 
@@ -129,7 +127,7 @@ func (ck *check) inherit(from *check) {
 // and asked the same as hc; nil: there is none.
 func predecessor(running map[checkKey]*check, was []config.Service, svc config.Service, hc healthcheck.Check) *check {
 	for _, old := range was {
-		if !slices.ContainsFunc(old.Prefixes, func(p netip.Prefix) bool { return slices.Contains(svc.Prefixes, p) }) {
+		if !sharePrefix(old, svc) {
 			continue
 		}
 		for _, oc := range old.Checks {

@@ -44,10 +44,8 @@ func (e *Edge) leave() {
 	ctx, cancel = context.WithTimeout(context.Background(), closeTime)
 	defer cancel()
 	e.opt.Announcer.Close(ctx, "catchment: node "+e.cfg.Node+" leaves")
-	if e.opt.Defaults != nil {
-		if err := e.opt.Defaults.Set(nil); err != nil {
-			e.log.Error("default routes could not be taken away", "error", err)
-		}
+	if err := e.opt.Defaults.Set(nil); err != nil {
+		e.log.Error("default routes could not be taken away", "error", err)
 	}
 	e.store.save(e.stored())
 	ctx, cancel = context.WithTimeout(context.Background(), writeTime)

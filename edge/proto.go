@@ -75,17 +75,10 @@ func (s Snapshot) neighbor(svc *config.Service, nd policy.NeighborDecision) *edg
 	}
 	for _, p := range st.NotCarried {
 		if slices.Contains(svc.Prefixes, p) {
-			out.Detail = strings.Join(append(nonEmpty(out.Detail), "the neighbour does not take "+p.String()), "; ")
+			out.Detail = strings.TrimPrefix(out.Detail+"; the neighbour does not take "+p.String(), "; ")
 		}
 	}
 	return out
-}
-
-func nonEmpty(s string) []string {
-	if s == "" {
-		return nil
-	}
-	return []string{s}
 }
 
 // rung is where on a neighbour's ladder a service is; 0: as configured.

@@ -19,13 +19,18 @@ func heirs(was, will *config.Config) map[string]string {
 			continue
 		}
 		for _, old := range was.Services {
-			if slices.ContainsFunc(old.Prefixes, func(p netip.Prefix) bool { return slices.Contains(svc.Prefixes, p) }) {
+			if sharePrefix(old, svc) {
 				out[svc.Name] = old.Name
 				break
 			}
 		}
 	}
 	return out
+}
+
+// sharePrefix says whether two services announce a prefix in common.
+func sharePrefix(a, b config.Service) bool {
+	return slices.ContainsFunc(a.Prefixes, func(p netip.Prefix) bool { return slices.Contains(b.Prefixes, p) })
 }
 
 // inheritOverrides gives heirs the operators' words on the service before them:
