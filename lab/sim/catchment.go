@@ -1,0 +1,348 @@
+package sim
+
+import (
+	"math/rand/v2"
+	"slices"
+	"time"
+)
+
+// routed is traffic that follows routes: a world in which groups of clients are
+// drawn to sites by what is announced.
+type routed struct {
+	*world
+	prefixes []float64 // their shares of the traffic
+	routes   []route
+	bySite   [][]int // routes of each site
+	groups   []client
+	ring     [][]news // what groups hear, by the step in which they do
+	step     int
+	seq      uint32
+	delays   *rand.Rand
+	jitter   *rand.Rand
+	damping  []dampedAt
+	scratch  []part
+}
+
+// route is one neighbour of one site.
+type route struct {
+	site, neighbor int
+	link           int
+	asn            uint32
+	ladder         []Rung
+	touches        [][]bool // by rung and prefix
+	edges          []int    // the rung of each edge
+	told           []uint8  // by prefix: what the neighbour hears of the best edge
+	users          []user   // who has it among its candidates
+}
+
+// user is a group, and which of its candidates is meant.
+type user struct{ group, candidate int }
+
+// gone is what is heard of a withdrawn route; otherwise it is the rung.
+const gone = 255
+
+// client is one group of clients.
+type client struct {
+	spec   int
+	share  float64 // of the spec's demand
+	noise  noise
+	cands  []candidate
+	heard  []heard   // by candidate and prefix
+	parts  [][]part  // by prefix: where it is
+	home   [][]part  // by prefix: where it is with nothing shed
+	dirty  []bool    // by prefix
+	gone   []float64 // by prefix: the share that is not where it is with nothing shed
+	lost   []float64 // by prefix: the share that has no way
+	asns   []uint32  // of its candidates, if it damps
+	damper []damper  // by ASN and prefix
+	maker  *makerDefaults
+	demand float64
+}
+
+// candidate is a route that a group can use.
+type candidate struct {
+	route, asn       int // asn is an index into asns, if the group damps
+	preference, path int
+	steered          float64 // it is steered away by communities that steer a greater share
+}
+
+type heard struct {
+	code uint8
+	seq  uint32
+}
+
+// part is a share of a group's traffic.
+type part struct {
+	route, site, link int
+	share             float64
+}
+
+// news is what a group comes to hear.
+type news struct {
+	user
+	prefix int
+	heard
+}
+
+// dampedAt is a prefix that is damped at a group.
+type dampedAt struct{ group, asn, prefix int }
+
+func newRouted(sc *Scenario, seed uint64) *routed {
+	w := &routed{world: newWorld(sc, seed)}
+	w.delays, w.jitter = w.random("delays"), w.random("noise")
+	total := 0.0
+	for _, p := range sc.Prefixes {
+		total += p.Weight
+	}
+	for _, p := range sc.Prefixes {
+		w.prefixes = append(w.prefixes, p.Weight/total)
+	}
+	w.ring = make([][]news, int(sc.BGP.DeadMax/sc.Step)+2)
+	w.addRoutes()
+	w.addGroups()
+	for g := range w.groups {
+		for k := range w.prefixes {
+			w.groups[g].parts[k] = w.place(g, k, nil)
+			w.groups[g].home[k] = slices.Clone(w.groups[g].parts[k])
+			w.listen(g, k)
+		}
+	}
+	return w
+}
+
+func (w *routed) addRoutes() {
+	for i, s := range w.sc.Sites {
+		var mine []int
+		for j, n := range s.Neighbors {
+			r := route{site: i, neighbor: j, asn: n.ASN, ladder: n.Ladder,
+				edges: make([]int, s.Edges), told: make([]uint8, len(w.prefixes))}
+			r.link = w.sites[i].first + slices.IndexFunc(s.Links, func(l Link) bool { return l.Name == n.Link })
+			for _, g := range n.Ladder {
+				touches := make([]bool, len(w.prefixes))
+				for k, p := range w.sc.Prefixes {
+					touches[k] = len(g.Prefixes) == 0 || slices.Contains(g.Prefixes, p.Prefix)
+				}
+				r.touches = append(r.touches, touches)
+			}
+			mine = append(mine, len(w.routes))
+			w.routes = append(w.routes, r)
+		}
+		w.bySite = append(w.bySite, mine)
+	}
+}
+
+// addGroups draws each group's paths: to a site one AS more for each nearer site,
+// and by each neighbour's AS none or one more.
+func (w *routed) addGroups() {
+	draw := w.random("paths")
+	for i, spec := range w.sc.Groups {
+		for range spec.Count {
+			c := client{spec: i, share: 1 / float64(spec.Count)}
+			detour := map[uint32]int{}
+			loyal := draw.Float64() < spec.Loyal
+			for rank, name := range spec.Near {
+				mine := w.bySite[w.sc.site(name)]
+				favourite := mine[draw.IntN(len(mine))]
+				for _, r := range mine {
+					asn := w.routes[r].asn
+					if _, drawn := detour[asn]; !drawn {
+						detour[asn] = draw.IntN(2)
+					}
+					cand := candidate{route: r, preference: 100, path: 2 + rank + detour[asn], steered: draw.Float64()}
+					if loyal && rank == 0 && r == favourite {
+						cand.preference = 200
+					}
+					c.cands = append(c.cands, cand)
+				}
+			}
+			for _, v := range spec.Via {
+				s := w.sc.site(v.Site)
+				for _, r := range w.bySite[s] {
+					if w.sc.Sites[s].Neighbors[w.routes[r].neighbor].Name == v.Neighbor {
+						c.cands = append(c.cands, candidate{route: r, preference: v.Preference, path: v.Path, steered: draw.Float64()})
+					}
+				}
+			}
+			w.addGroup(c, draw.Float64())
+		}
+	}
+}
+
+// addGroup adds a group; lot, 0..1, decides whether it damps.
+func (w *routed) addGroup(c client, lot float64) {
+	k := len(w.prefixes)
+	c.heard = make([]heard, len(c.cands)*k)
+	c.parts, c.home, c.dirty = make([][]part, k), make([][]part, k), make([]bool, k)
+	c.gone, c.lost = make([]float64, k), make([]float64, k)
+	for _, d := range w.sc.BGP.Damping {
+		if lot -= d.Share; lot < 0 {
+			m := makerFigures[d.Maker]
+			c.maker = &m
+			break
+		}
+	}
+	for i := range c.cands {
+		r := &w.routes[c.cands[i].route]
+		r.users = append(r.users, user{len(w.groups), i})
+		if c.maker == nil {
+			continue
+		}
+		at := slices.Index(c.asns, r.asn)
+		if at < 0 {
+			at, c.asns = len(c.asns), append(c.asns, r.asn)
+		}
+		c.cands[i].asn = at
+	}
+	c.damper = make([]damper, len(c.asns)*k)
+	w.groups = append(w.groups, c)
+}
+
+// code is what a neighbour hears of a prefix by the rung of an edge: that of the
+// highest rung up to there that touches the prefix.
+func (r *route) code(rung, prefix int) uint8 {
+	for rung > 0 && !r.touches[rung-1][prefix] {
+		rung--
+	}
+	if rung > 0 && r.ladder[rung-1].Withdraw {
+		return gone
+	}
+	return uint8(rung)
+}
+
+// set puts an edge's neighbour on a rung. The neighbour takes the best of what
+// its edges announce, so it hears no change before the last of them moves.
+func (w *routed) set(site, edge, neighbor, rung int) {
+	at := w.bySite[site][neighbor]
+	r := &w.routes[at]
+	if rung < 0 || rung > len(r.ladder) {
+		return
+	}
+	before := r.edges[edge]
+	if before == rung {
+		return
+	}
+	r.edges[edge] = rung
+	for k := range w.prefixes {
+		if was, is := r.code(before, k), r.code(rung, k); was != is {
+			w.changes = append(w.changes, change{site, edge, neighbor, k, is == gone})
+		}
+	}
+	w.tell(at)
+}
+
+// tell lets the groups hear what has changed on a route.
+func (w *routed) tell(at int) {
+	r := &w.routes[at]
+	for k := range w.prefixes {
+		best := uint8(gone)
+		for _, rung := range r.edges {
+			best = min(best, r.code(rung, k))
+		}
+		if w.sites[r.site].down {
+			best = gone
+		}
+		if best == r.told[k] {
+			continue
+		}
+		r.told[k] = best
+		w.seq++
+		for _, u := range r.users {
+			span := w.sc.BGP.DeadMax - w.sc.BGP.DeadMin
+			delay := w.sc.BGP.DeadMin + time.Duration(w.delays.Float64()*float64(span))
+			when := (w.step + max(1, int(delay/w.sc.Step))) % len(w.ring)
+			w.ring[when] = append(w.ring[when], news{u, k, heard{best, w.seq}})
+		}
+	}
+}
+
+// advance is one step: groups hear, move, and fill the links.
+func (w *routed) advance(step int) {
+	w.step = step
+	slot := step % len(w.ring)
+	for _, n := range w.ring[slot] {
+		g := &w.groups[n.group]
+		h := &g.heard[n.candidate*len(w.prefixes)+n.prefix]
+		if n.seq > h.seq { // BGP keeps the newest, whichever came first
+			*h = n.heard
+			g.dirty[n.prefix] = true
+		}
+	}
+	w.ring[slot] = w.ring[slot][:0]
+	w.reuse()
+	keep, add := fading(w.dt * noiseEvery)
+	for i := range w.groups {
+		g := &w.groups[i]
+		spec := &w.sc.Groups[g.spec]
+		if (step+i)%noiseEvery == 0 {
+			g.noise.value = g.noise.value*keep + spec.Noise*add*w.jitter.NormFloat64()
+		}
+		g.demand = spec.Demand * g.share * w.specs[g.spec] * max(0, 1+g.noise.value)
+		for k, dirty := range g.dirty {
+			if dirty {
+				g.dirty[k] = false
+				w.listen(i, k)
+				w.move(g, k, w.place(i, k, w.scratch[:0]))
+			}
+		}
+		w.fill(g)
+	}
+}
+
+// noiseEvery is the number of steps between two looks at a group's noise.
+const noiseEvery = 5
+
+// fill puts a group's demand onto the links.
+func (w *routed) fill(g *client) {
+	w.demand += g.demand
+	for k, weight := range w.prefixes {
+		d := g.demand * weight
+		w.lost += d * g.lost[k]
+		w.away += d * g.gone[k]
+		for _, p := range g.parts[k] {
+			if w.sites[p.site].down {
+				w.lost += d * p.share // what goes to a dead site
+				continue
+			}
+			w.links[p.link].load += d * p.share
+		}
+		for _, p := range g.home[k] {
+			w.links[p.link].home += d * p.share
+		}
+	}
+}
+
+// move takes a group to other places; sessions do not follow to another site.
+func (w *routed) move(g *client, k int, to []part) {
+	w.broken += g.demand * w.prefixes[k] / w.sc.Sessions.Bitrate * moved(g.parts[k], to)
+	w.scratch = to
+	g.parts[k] = append(g.parts[k][:0], to...)
+	g.gone[k] = moved(g.home[k], to)
+	g.lost[k] = 0
+	if len(to) == 0 {
+		g.lost[k] = 1
+	}
+}
+
+// moved is the share that is at other sites than it was, or nowhere.
+func moved(from, to []part) float64 {
+	out := 0.0
+	for i, p := range from {
+		if slices.ContainsFunc(from[:i], func(o part) bool { return o.site == p.site }) {
+			continue
+		}
+		if d := at(from, p.site) - at(to, p.site); d > 0 {
+			out += d
+		}
+	}
+	return out
+}
+
+func at(parts []part, site int) float64 {
+	sum := 0.0
+	for _, p := range parts {
+		if p.site == site {
+			sum += p.share
+		}
+	}
+	return sum
+}
