@@ -72,14 +72,22 @@ type Cause struct {
 func Combine(causes ...Cause) Cause {
 	out := Cause{Announced, Normal, ""}
 	for _, c := range causes {
-		switch {
-		case c.Severity > out.Severity, c.Severity == out.Severity && c.Reason < out.Reason:
-			out = c
-		case c.Severity == out.Severity && c.Reason == out.Reason:
-			out.Detail = join(out.Detail, c.Detail)
-		}
+		out = out.and(c)
 	}
 	return out
+}
+
+// and combines two causes; the zero Cause is none.
+func (c Cause) and(d Cause) Cause {
+	switch {
+	case d.Reason == 0:
+		return c
+	case c.Reason == 0, d.Severity > c.Severity, d.Severity == c.Severity && d.Reason < c.Reason:
+		return d
+	case d.Severity == c.Severity && d.Reason == c.Reason:
+		c.Detail = join(c.Detail, d.Detail)
+	}
+	return c
 }
 
 func join(a, b string) string {
