@@ -17,6 +17,9 @@ import (
 // would be none at all. Time can be divided.
 func (c Config) Slot() (length, window time.Duration) {
 	t := c.turns(Share{Edges: 2})
+	if t.length == 0 {
+		return 0, 0
+	}
 	return time.Duration(t.length) * time.Second, time.Duration(t.window) * time.Second
 }
 
