@@ -27,7 +27,7 @@ func (c Config) Slot() (length, window time.Duration) {
 type turns struct {
 	edges, index   int64
 	length, window int64         // s
-	apart          time.Duration // between two turns of one edge, at least
+	apart          time.Duration // between changes in two turns of one edge, at least
 }
 
 func (c Config) turns(s Share) turns {
@@ -55,7 +55,7 @@ func (c Config) turns(s Share) turns {
 		return t
 	}
 	t.length = int64(math.Ceil(least))
-	t.apart = time.Duration(t.edges*t.length-t.window)*time.Second - ClockError
+	t.apart = time.Duration(t.edges*t.length-t.window) * time.Second
 	return t
 }
 

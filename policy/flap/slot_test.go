@@ -79,6 +79,26 @@ func TestEachEdgeHasItsWindows(t *testing.T) {
 	}
 }
 
+// TestOneChangeInATurn: also where the penalty alone would let pass a second. 500
+// and 500 and what others add, less than 500 * 4.4, are within 2700.
+func TestOneChangeInATurn(t *testing.T) {
+	c := only(Juniper())
+	c.Exploration = 1
+	length, window := c.Slot()
+	begin := time.Unix(0, 0)
+	for _, first := range []time.Duration{0, window - 1} {
+		l := Ledger{}.Charge(c, begin.Add(first), AttributeChange, video)
+		for _, then := range []time.Duration{first, window - 1, -length} {
+			if ok, _ := l.Allow(c, Share{8, 0}, begin.Add(then), AttributeChange, video); ok {
+				t.Errorf("%v into the slot a second change is allowed after one at %v", then, first)
+			}
+		}
+		if ok, next := l.Allow(c, Share{8, 0}, begin.Add(8*length), AttributeChange, video); !ok {
+			t.Errorf("in the next turn a change is allowed only at %v", next)
+		}
+	}
+}
+
 // TestASharedBudgetHasNoRoomForMore: what the slots do not reckon with is never
 // allowed, nor is a share that is none.
 func TestASharedBudgetHasNoRoomForMore(t *testing.T) {
