@@ -79,8 +79,9 @@ func TestEachEdgeHasItsWindows(t *testing.T) {
 	}
 }
 
-// TestOneChangeInATurn: also where the penalty alone would let pass a second. 500
-// and 500 and what others add, less than 500 * 4.4, are within 2700.
+// TestOneChangeInATurn: also where the penalty alone would let a second pass. Two
+// of 500, and the most that one other edge adds, 500 * 1.2894 * 0.7733/(1-0.5979) =
+// 1240, less than that of its own slots, are within 2700.
 func TestOneChangeInATurn(t *testing.T) {
 	c := only(Juniper())
 	c.Exploration = 1
@@ -88,14 +89,29 @@ func TestOneChangeInATurn(t *testing.T) {
 	begin := time.Unix(0, 0)
 	for _, first := range []time.Duration{0, window - 1} {
 		l := Ledger{}.Charge(c, begin.Add(first), AttributeChange, video)
-		for _, then := range []time.Duration{first, window - 1, -length} {
-			if ok, _ := l.Allow(c, Share{8, 0}, begin.Add(then), AttributeChange, video); ok {
+		for _, then := range []time.Duration{first, window - 1, -2 * length} {
+			if ok, _ := l.Allow(c, Share{2, 0}, begin.Add(then), AttributeChange, video); ok {
 				t.Errorf("%v into the slot a second change is allowed after one at %v", then, first)
 			}
 		}
-		if ok, next := l.Allow(c, Share{8, 0}, begin.Add(8*length), AttributeChange, video); !ok {
+		if ok, next := l.Allow(c, Share{2, 0}, begin.Add(2*length), AttributeChange, video); !ok {
 			t.Errorf("in the next turn a change is allowed only at %v", next)
 		}
+	}
+}
+
+// TestAnEmergencyKeepsItsEdgeOutOfTurn. After a withdrawal, 2000, edge 0 of 4 may
+// change when its own penalty fits beside what the others may add. A slot leaves
+// 2^(-1247/900) = 0.38275. The others add 1000 * 1.2894 * (0.62005 - 0.02193) =
+// 771.2; 28.8 are left for its own, after 15 min * log2(2000/28.8) = 91.8 min: not
+// in the next turn, 83.1 min later, but in the one after.
+func TestAnEmergencyKeepsItsEdgeOutOfTurn(t *testing.T) {
+	c, begin := Default(), time.Unix(0, 0)
+	length, _ := c.Slot()
+	l := Ledger{}.Charge(c, begin, Withdrawal, video)
+	want := begin.Add(8 * length)
+	if ok, next := l.Allow(c, Share{4, 0}, begin.Add(length), AttributeChange, video); ok || !next.Equal(want) {
+		t.Errorf("allowed is %v, next %v; want %v", ok, next.Sub(begin), want.Sub(begin))
 	}
 }
 
