@@ -31,8 +31,8 @@ func TestPenaltiesByHand(t *testing.T) {
 		"a penalty has a ceiling": {only(Cisco()), []step{
 			{0, []Event{w, w, w, w, w, w, w}, 12000}, {time.Hour, nil, 750},
 		}},
-		// Juniper's 3000 of 3000 is nearer than Cisco's 2000 of 2000 is not: equal
-		// shares name the first; 4000 of 3000 is nearer than 2000 of 2000.
+		// First Cisco's, 2000 of 2000, before Juniper's 2000 of 3000; then Juniper's,
+		// 6000 of 3000, since Cisco's stays.
 		"the nearest profile counts": {Default(), []step{
 			{0, []Event{a}, 1000}, {0, []Event{a}, 2000}, {0, []Event{r, r}, 6000},
 		}},
