@@ -4,6 +4,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/catchment-bgp/catchment/policy/control"
 	"github.com/catchment-bgp/catchment/policy/flap"
 )
 
@@ -15,6 +16,9 @@ type Buffer struct {
 	turn    int
 	keys    []flap.Key
 	texts   []rungText
+	heat    []heat
+	places  []place
+	plan    []candidate
 }
 
 // answer is one state and decision.
@@ -23,12 +27,11 @@ type answer struct {
 	decision Decision
 }
 
-// rungText is a text made earlier.
-type rungText struct {
-	name        string
-	rung, rungs int
-	reason      string
-	text        string
+// place is where a climber is: the index of its link, -1 for none, and its share
+// of the link's demand.
+type place struct {
+	link   int
+	weight float64
 }
 
 // round is one decision in the making.
@@ -39,6 +42,8 @@ type round struct {
 	next *State
 	out  *Decision
 	b    *Buffer
+	cc   control.Config // complete
+	node LinkDecision
 }
 
 // Next decides as the function Next does.
@@ -61,6 +66,7 @@ func (b *Buffer) Next(c Config, s State, in Input) (State, Decision) {
 		r.next.Services[svc.Name] = svc.next(&r, s.Services[svc.Name], back, &r.out.Services[i])
 	}
 	r.charge()
+	r.penalties()
 	return a.state, a.decision
 }
 

@@ -1,9 +1,6 @@
 package policy
 
-import (
-	"fmt"
-	"time"
-)
+import "time"
 
 // LinkDecision is what was found and asked for on a link.
 type LinkDecision struct {
@@ -66,6 +63,8 @@ const (
 	SessionsAct
 	// Gathering: the wish for another rung has not lasted long enough.
 	Gathering
+	// StillNeeded: without the rung the load would be too high.
+	StillNeeded
 	// Dwelling: the last change of this neighbour is too fresh.
 	Dwelling
 	// OtherMover: another one of this site moved just now.
@@ -85,10 +84,19 @@ const (
 )
 
 var hindranceNames = [...]string{"content", "no_controller", "uncontrollable", "no_ladder", "pinned", "no_figure", "stale", "sessions",
-	"gathering", "dwelling", "other_mover", "ledger", "needs_grant", "top_rung", "would_land", "futile", "not_chosen"}
+	"gathering", "still_needed", "dwelling", "other_mover", "ledger", "needs_grant", "top_rung", "would_land", "futile", "not_chosen"}
 
 // String gives the name that status and metrics use.
 func (h Hindrance) String() string { return name(hindranceNames[:], int(h)) }
+
+// lasting says whether waiting does not help: the link must take what it gets.
+func (h Hindrance) lasting() bool {
+	switch h {
+	case Uncontrollable, NoLadder, NeedsGrant, TopRung, WouldLand, Futile:
+		return true
+	}
+	return false
+}
 
 // MarshalText gives the name that status and metrics use.
 func (h Hindrance) MarshalText() ([]byte, error) { return []byte(h.String()), nil }
@@ -96,7 +104,7 @@ func (h Hindrance) MarshalText() ([]byte, error) { return []byte(h.String()), ni
 var hindranceTexts = [...]string{
 	Content: "the load asks for no other rung", NoController: "load control is off", Uncontrollable: "nothing can be shed on this link",
 	NoLadder: "it has no ladder", Pinned: "pinned", NoFigure: "no figure of the load yet", Stale: "the figure of the load is stale",
-	SessionsAct: "sessions are refused and moved instead", Gathering: "not wanted for long enough yet", Dwelling: "it moved just now",
+	SessionsAct: "sessions are refused and moved instead", Gathering: "not wanted for long enough yet", StillNeeded: "without it the load would be too high", Dwelling: "it moved just now",
 	OtherMover: "another neighbour or node moved just now", Ledger: "one more change could make others damp the prefix",
 	NeedsGrant: "the next rung withdraws or makes others withdraw, which needs leave", TopRung: "it is on its highest rung",
 	WouldLand: "what it sheds would overload another link of this node", Futile: "the last step moved next to nothing",
@@ -121,15 +129,6 @@ func (r Restraint) String() string {
 	}
 	if !r.Until.IsZero() {
 		text += " (until " + r.Until.UTC().Format(time.RFC3339) + ")"
-	}
-	return text
-}
-
-// onRung says where a climber stands, for a cause.
-func onRung(name string, rung, rungs int, pinned string) string {
-	text := fmt.Sprintf("%s on rung %d of %d", name, rung, rungs)
-	if pinned != "" {
-		text += ", pinned: " + pinned
 	}
 	return text
 }

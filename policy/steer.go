@@ -1,55 +1,112 @@
 package policy
 
+import (
+	"time"
+
+	"github.com/catchment-bgp/catchment/policy/control"
+)
+
 // load decides on which rung each climber stands.
 func (r *round) load() {
-	cs := r.c.Load.Climbers
-	r.next.Load.Ledger = r.was.Load.Ledger
-	r.next.Load.Climbers = resize(r.next.Load.Climbers, len(cs))
-	r.out.Climbers = resize(r.out.Climbers, len(cs))
-	r.out.Links = resize(r.out.Links, len(r.c.Load.Links))
-	for i := range r.c.Load.Links {
-		r.out.Links[i] = LinkDecision{Name: r.c.Load.Links[i].Name}
+	lc, next := &r.c.Load, &r.next.Load
+	r.cc = lc.Control.Complete()
+	next.Ledger = r.was.Load.Ledger.Resume(r.in.Now)
+	next.Moved = r.was.Load.Moved
+	r.places()
+	next.Climbers = resize(next.Climbers, len(lc.Climbers))
+	r.out.Climbers = resize(r.out.Climbers, len(lc.Climbers))
+	for i := range lc.Climbers {
+		next.Climbers[i] = r.recall(i)
 	}
-	for i := range cs {
-		st, d := &r.next.Load.Climbers[i], &r.out.Climbers[i]
-		*st = r.recall(i)
-		*d = ClimberDecision{Name: cs[i].Name, Rungs: len(cs[i].Rungs), Restraint: Restraint{Hindrance: NoController}}
-		r.obeyPin(&cs[i], st, d)
-		if d.Rung = st.Rung; d.Rung > 0 {
-			d.Shed = cs[i].Rungs[d.Rung-1].Sheds
+	r.observe()
+	for i := range lc.Climbers {
+		c := &lc.Climbers[i]
+		r.out.Climbers[i] = ClimberDecision{Name: c.Name, Rungs: len(c.Rungs), Restraint: r.standing(i)}
+		r.obeyPin(i)
+		r.measure(i)
+	}
+	if r.controls() && !r.moved() {
+		if r.up(); !r.moved() {
+			r.down()
 		}
 	}
+	for i := range lc.Climbers {
+		r.report(i)
+	}
+}
+
+// controls says whether rungs are changed for the load.
+func (r *round) controls() bool { return r.cc.Mode != control.Off && !r.cc.Sessions }
+
+// moved says whether this decision has changed a rung.
+func (r *round) moved() bool {
+	for i := range r.out.Climbers {
+		if r.out.Climbers[i].Moved {
+			return true
+		}
+	}
+	return false
 }
 
 // recall returns what is remembered of a climber, as far as it still holds.
 func (r *round) recall(i int) ClimberState {
 	c := &r.c.Load.Climbers[i]
-	was := find(r.was.Load.Climbers, i, c.Name, func(s *ClimberState) string { return s.Name })
+	was := find(r.was.Load.Climbers, i, c.Name, nameOfClimber)
 	if was == nil {
 		return ClimberState{Name: c.Name, Epoch: c.Epoch}
 	}
 	st := *was
-	st.Epoch = c.Epoch
+	if st.Epoch != c.Epoch {
+		st.Epoch, st.Learned, st.Trial, st.Futile = c.Epoch, nil, Trial{}, time.Time{}
+	}
 	st.Rung = max(0, min(st.Rung, len(c.Rungs)))
+	if st.Changed.After(r.in.Now) { // the clock was set back: the dwell begins anew
+		st.Changed = r.in.Now
+	}
 	return st
 }
 
-// obeyPin puts the climber where an operator wants it. When nobody else would
-// bring it down again, it returns with the end of the pin.
-func (r *round) obeyPin(c *Climber, st *ClimberState, d *ClimberDecision) {
-	rung, was := st.Rung, st.Rung
-	pin := r.pin(c.Name)
+// standing is what keeps a climber on its rung before any wish to move is looked at.
+func (r *round) standing(i int) Restraint {
+	l := r.linkOf(i)
 	switch {
+	case r.cc.Mode == control.Off:
+		return Restraint{Hindrance: NoController}
+	case r.cc.Sessions:
+		return Restraint{Hindrance: SessionsAct}
+	case len(r.c.Load.Climbers[i].Rungs) == 0:
+		return Restraint{Hindrance: NoLadder}
+	case l < 0:
+		return Restraint{Hindrance: Uncontrollable, Word: "it names no link"}
+	case r.c.Load.Links[l].Off != "":
+		return Restraint{Hindrance: Uncontrollable, Word: r.c.Load.Links[l].Off}
+	case !r.out.Links[l].Known:
+		return Restraint{Hindrance: NoFigure}
+	case r.out.Links[l].Stale:
+		return Restraint{Hindrance: Stale}
+	case !r.next.Load.Links[l].OverSince.IsZero():
+		return Restraint{Hindrance: Gathering}
+	}
+	return Restraint{}
+}
+
+// obeyPin puts the climber where an operator wants it. Where nobody else would
+// bring it down again, it returns to "as configured" with the end of the pin.
+func (r *round) obeyPin(i int) {
+	c, st, d := &r.c.Load.Climbers[i], &r.next.Load.Climbers[i], &r.out.Climbers[i]
+	rung := st.Rung
+	pin := r.pin(c.Name)
+	switch l := r.linkOf(i); {
 	case pin != nil:
 		rung = max(0, min(pin.Rung, len(c.Rungs)))
 		r.wake(pin.Until)
 		d.Restraint = Restraint{Pinned, pin.Until, pin.Reason}
-	case st.Pinned:
+	case !r.controls(), l < 0, r.c.Load.Links[l].Off != "":
 		rung = 0
 	}
 	st.Pinned = pin != nil
-	if rung != was {
-		st.Rung, st.Since, d.Moved = rung, r.in.Now, true
+	if rung != st.Rung {
+		r.move(i, rung, r.in.Now)
 	}
 }
 
@@ -63,59 +120,38 @@ func (r *round) pin(neighbor string) *Pin {
 	return nil
 }
 
-// loadCauses is what a neighbour's rung makes of a service there.
-func (r *round) loadCauses(svc *Service, neighbor string) (rung int, f families) {
-	for i := range r.c.Load.Climbers {
-		c := &r.c.Load.Climbers[i]
-		if c.Name != neighbor || r.out.Climbers[i].Rung == 0 {
-			continue
+// move puts a climber on another rung, at the time of the figure that it is for.
+func (r *round) move(i, rung int, at time.Time) {
+	c, st := &r.c.Load.Climbers[i], &r.next.Load.Climbers[i]
+	if l := r.linkOf(i); l >= 0 {
+		link := &r.next.Load.Links[l]
+		st.Trial = Trial{}
+		if shed, _ := c.believed(st, st.Rung, at); rung > st.Rung && !st.Pinned {
+			st.Trial = Trial{at, link.Control.Trend.Level, link.InForce, shed, steady(link, r.deadTime())}
 		}
-		rung = r.out.Climbers[i].Rung
-		detail := r.rungText(i)
-		return rung, families{v4: c.cause(svc, rung, false, detail), v6: c.cause(svc, rung, true, detail)}
-	}
-	return 0, families{}
-}
-
-// cause is what a rung makes of a service's prefixes of one family.
-func (c *Climber) cause(svc *Service, rung int, v6 bool, detail string) Cause {
-	touched, kept := false, len(svc.Prefixes) == 0
-	for _, p := range svc.Prefixes {
-		if p.Addr().Is6() != v6 {
-			continue
+		if !link.Moved.Equal(at) {
+			link.Before, link.Moved = link.InForce, at
 		}
-		g := c.Governs(rung, p)
-		touched = touched || g > 0
-		kept = kept || g == 0 || !c.Rungs[g-1].Withdraw
+		st.Rung = rung
+		link.InForce, link.OverSince = r.inForce(l), time.Time{}
+		r.out.Links[l].InForce = link.InForce
 	}
-	if len(svc.Prefixes) == 0 { // a service without any named: as if it had one
-		touched, kept = true, !c.Rungs[rung-1].Withdraw
+	st.Rung, st.Since, st.Changed, st.LowSince = rung, at, r.in.Now, time.Time{}
+	r.next.Load.Moved = at
+	r.out.Climbers[i].Moved = true
+	if !st.Pinned {
+		r.out.Climbers[i].Restraint = Restraint{}
 	}
-	switch {
-	case !touched:
-		return Cause{}
-	case !kept:
-		return Cause{Withdrawn, Load, detail}
-	}
-	return Cause{Steered, Load, detail}
 }
 
-// rungText says where a climber stands, in a text made once.
-func (r *round) rungText(i int) string {
-	d := &r.out.Climbers[i]
-	for len(r.b.texts) <= i {
-		r.b.texts = append(r.b.texts, rungText{})
+// report fills in where a climber stands.
+func (r *round) report(i int) {
+	c, st, d := &r.c.Load.Climbers[i], &r.next.Load.Climbers[i], &r.out.Climbers[i]
+	d.Rung = st.Rung
+	d.Shed, _ = c.believed(st, st.Rung, r.in.Now)
+	if l := r.linkOf(i); l >= 0 && r.c.Load.Links[l].Off != "" {
+		link := &r.out.Links[l]
+		link.Restraint = d.Restraint
+		link.Absorb = link.wants(&r.next.Load.Links[l])
 	}
-	t := &r.b.texts[i]
-	reason := ""
-	if d.Restraint.Hindrance == Pinned {
-		reason = d.Restraint.Word
-	}
-	if t.text == "" || t.rung != d.Rung || t.rungs != d.Rungs || t.reason != reason || t.name != d.Name {
-		*t = rungText{d.Name, d.Rung, d.Rungs, reason, onRung(d.Name, d.Rung, d.Rungs, reason)}
-	}
-	return t.text
 }
-
-// charge enters in the ledger what others are shown.
-func (r *round) charge() {}

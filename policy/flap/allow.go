@@ -115,6 +115,7 @@ func (l Ledger) wait(a ask, now time.Time, keys []Key, once bool) (longest time.
 // decay is how long it takes until entry i, of that age, fits in the room, and
 // until the turn after its last charge.
 func (l Ledger) decay(a ask, i int, room float64, age time.Duration) time.Duration {
+	age = max(age, -never/8)
 	wait := max(a.turns.apart-age, 0)
 	left := l.at(i, a.column)
 	if left = a.profile.decayed(left, age); left <= room {

@@ -19,8 +19,8 @@ import (
 // Event is what a router charges for.
 type Event uint8
 
-// The events (RFC 2439, section 4.4.3). An unknown one is charged like the
-// dearest.
+// The events (RFC 2439, sections 4.8.2 to 4.8.4). An unknown one is charged like
+// the dearest.
 const (
 	Withdrawal Event = iota + 1
 	Readvertisement

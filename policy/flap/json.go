@@ -62,8 +62,8 @@ func (l line) check(profiles int) error {
 	if plain, ok := l.Key.plain(); !ok || plain != l.Key {
 		return fmt.Errorf("prefix %v: want a prefix without host bits", l.Prefix)
 	}
-	if l.At.IsZero() {
-		return fmt.Errorf("it has no time")
+	if year := l.At.UTC().Year(); l.At.IsZero() || year < 1 || year > 9999 {
+		return fmt.Errorf("at %v: want a time of the years 1 to 9999", l.At)
 	}
 	if profiles == 0 || len(l.Points) != profiles {
 		return fmt.Errorf("it has points for %d profiles of %d", len(l.Points), profiles)

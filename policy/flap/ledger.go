@@ -96,17 +96,19 @@ func (l Ledger) Charge(c Config, now time.Time, e Event, keys ...Key) Ledger {
 	w.out.entries = make([]entry, 0, len(l.entries)+len(keys))
 	w.out.points = make([]float64, 0, (len(l.entries)+len(keys))*len(c.Profiles))
 	var i int
-	for charged := range grouped(keys) {
-		for i < len(l.entries) && l.entries[i].key.compare(charged.key) < 0 {
+	for rest := sorted(keys); len(rest) > 0; {
+		k, n := rest[0], leading(rest)
+		rest = rest[n:]
+		for i < len(l.entries) && l.entries[i].key.compare(k) < 0 {
 			w.keep(i)
 			i++
 		}
-		if i < len(l.entries) && l.entries[i].key == charged.key {
-			w.charge(i, charged)
+		if i < len(l.entries) && l.entries[i].key == k {
+			w.charge(i, k, n)
 			i++
 			continue
 		}
-		w.charge(-1, charged)
+		w.charge(-1, k, n)
 	}
 	for ; i < len(l.entries); i++ {
 		w.keep(i)
@@ -114,33 +116,25 @@ func (l Ledger) Charge(c Config, now time.Time, e Event, keys ...Key) Ledger {
 	return w.out
 }
 
-// counted is a key and how often it was named.
-type counted struct {
-	key Key
-	n   int
-}
-
-// grouped yields the keys that have a prefix, sorted, each once.
-func grouped(keys []Key) func(yield func(counted) bool) {
-	sorted := make([]Key, 0, len(keys))
+// sorted returns the keys that have a prefix, in order.
+func sorted(keys []Key) []Key {
+	out := make([]Key, 0, len(keys))
 	for _, k := range keys {
 		if k, ok := k.plain(); ok {
-			sorted = append(sorted, k)
+			out = append(out, k)
 		}
 	}
-	slices.SortFunc(sorted, Key.compare)
-	return func(yield func(counted) bool) {
-		for len(sorted) > 0 {
-			n := 1
-			for n < len(sorted) && sorted[n] == sorted[0] {
-				n++
-			}
-			if !yield(counted{sorted[0], n}) {
-				return
-			}
-			sorted = sorted[n:]
-		}
+	slices.SortFunc(out, Key.compare)
+	return out
+}
+
+// leading is how many keys, at least one, are the same as the first.
+func leading(keys []Key) int {
+	n := 1
+	for n < len(keys) && keys[n] == keys[0] {
+		n++
 	}
+	return n
 }
 
 // writer builds a ledger out of another.
@@ -167,21 +161,21 @@ func (w *writer) keep(i int) {
 	w.out.entries = append(w.out.entries, from)
 }
 
-// charge adds the event to entry i; -1: to none.
-func (w *writer) charge(i int, charged counted) {
+// charge adds n events to the key, which has entry i; -1: none.
+func (w *writer) charge(i int, k Key, n int) {
 	at, age := w.now, time.Duration(0)
 	if i >= 0 {
 		age = w.now.Sub(w.from.entries[i].at)
 		at = at.Add(-min(age, 0)) // never back
 	}
-	for n, p := range w.config.Profiles {
+	for m, p := range w.config.Profiles {
 		var v float64
 		if i >= 0 {
-			v = p.decayed(w.from.at(i, w.from.column(n, p.Name)), age)
+			v = p.decayed(w.from.at(i, w.from.column(m, p.Name)), age)
 		}
-		w.out.points = append(w.out.points, p.raised(v, w.config.cost(p, w.event)*float64(charged.n)))
+		w.out.points = append(w.out.points, p.raised(v, w.config.cost(p, w.event)*float64(n)))
 	}
-	w.out.entries = append(w.out.entries, entry{charged.key, at})
+	w.out.entries = append(w.out.entries, entry{k, at})
 }
 
 // header returns the names of the configuration's profiles.

@@ -17,6 +17,9 @@ import (
 // would be none at all. Time can be divided.
 func (c Config) Slot() (length, window time.Duration) {
 	t := c.turns(Share{Edges: 2})
+	if t.length == 0 {
+		return 0, 0
+	}
 	return time.Duration(t.length) * time.Second, time.Duration(t.window) * time.Second
 }
 
@@ -24,7 +27,7 @@ func (c Config) Slot() (length, window time.Duration) {
 type turns struct {
 	edges, index   int64
 	length, window int64         // s
-	apart          time.Duration // between two turns of one edge, at least
+	apart          time.Duration // between changes in two turns of one edge, at least
 }
 
 func (c Config) turns(s Share) turns {
@@ -52,7 +55,7 @@ func (c Config) turns(s Share) turns {
 		return t
 	}
 	t.length = int64(math.Ceil(least))
-	t.apart = time.Duration(t.edges*t.length-t.window)*time.Second - ClockError
+	t.apart = time.Duration(t.edges*t.length-t.window) * time.Second
 	return t
 }
 

@@ -1,0 +1,67 @@
+package control
+
+import (
+	"math"
+	"time"
+)
+
+// Trend follows a demand and where it is headed: level and slope, both smoothed
+// (Holt's method), with a slope that is not trusted for long (damped trend).
+type Trend struct {
+	Level float64
+	// Slope and Recent are its rise per second over a longer and a short while.
+	Slope, Recent float64
+	Known         bool
+}
+
+const (
+	levelTime = 4 * time.Second
+	slopeTime = 15 * time.Second
+	shortTime = 5 * time.Second
+	// trust is how long a slope is expected to last.
+	trust = 45 * time.Second
+	// lead is how far ahead is looked: until a move of now shows and the next
+	// may be made.
+	lead = 90 * time.Second
+	// noise is the rise in the lead that is not believed to be one.
+	noise = 0.03
+)
+
+// weight is the part of a new value that counts after dt.
+func weight(dt, memory time.Duration) float64 {
+	return 1 - math.Exp(-float64(dt)/float64(memory))
+}
+
+// next takes in the demand dt after the last. What a move of ours does to the
+// load must not pass for a trend: meanwhile the slope only fades.
+func (t Trend) next(demand float64, dt time.Duration, moving bool) Trend {
+	if !t.Known {
+		return Trend{Level: demand, Known: true}
+	}
+	expected := t.After(dt)
+	was := t.Level
+	t.Level = expected + weight(dt, levelTime)*(demand-expected)
+	fade := 1 - weight(dt, trust)
+	if moving {
+		t.Slope, t.Recent = t.Slope*fade, t.Recent*fade
+		return t
+	}
+	if sec := dt.Seconds(); sec > 0 {
+		rise := (t.Level - was) / sec
+		t.Slope += weight(dt, slopeTime) * (rise - t.Slope)
+		t.Recent += weight(dt, shortTime) * (rise - t.Recent)
+	}
+	return t
+}
+
+// After is the demand to be expected d later.
+func (t Trend) After(d time.Duration) float64 {
+	return max(0, t.Level+t.Slope*trust.Seconds()*weight(d, trust))
+}
+
+// Ahead is the demand that a move of now should be made for. Only a rise is
+// expected that is still under way, and no more than once over.
+func (t Trend) Ahead() float64 {
+	t.Slope = min(t.Slope, t.Recent)
+	return clamp(t.After(lead)-noise, t.Level, 2*t.Level)
+}

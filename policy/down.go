@@ -1,0 +1,138 @@
+package policy
+
+import (
+	"hash/fnv"
+	"time"
+
+	"github.com/catchment-bgp/catchment/policy/control"
+)
+
+const (
+	// low is the load that a step down must not lead over.
+	low = 0.75
+	// jitter is by how much a dwell before a step down is stretched at most.
+	jitter = 0.20
+)
+
+// down makes at most one step down, by one rung.
+func (r *round) down() {
+	best, least := -1, 0.0
+	for i := range r.c.Load.Climbers {
+		st, l := &r.next.Load.Climbers[i], r.linkOf(i)
+		if st.Rung == 0 || st.Pinned || l < 0 {
+			continue
+		}
+		added, why := r.descend(l, i)
+		if r.b.heat[l] == cool {
+			r.out.Climbers[i].Restraint = why
+		}
+		if why.Hindrance == Content && (best < 0 || added < least) {
+			best, least = i, added
+		}
+	}
+	if best >= 0 {
+		r.move(best, r.next.Load.Climbers[best].Rung-1, r.next.Load.Links[r.linkOf(best)].Control.At)
+	}
+}
+
+// descend says whether a climber may step down now, and what that adds to the load.
+func (r *round) descend(l, i int) (added float64, why Restraint) {
+	st := &r.next.Load.Climbers[i]
+	if !r.fresh(l) {
+		return 0, Restraint{Hindrance: Stale}
+	}
+	at := r.next.Load.Links[l].Control.At
+	added, after := r.afterStepDown(l, i)
+	safe := after <= low
+	if r.cc.Mode == control.Threshold {
+		safe = r.out.Links[l].Utilization < r.cc.Low
+	}
+	st.LowSince = since(st.LowSince, at, safe)
+	if no := r.dwelling(l, st, r.dwellDown(st.Since)); no.Hindrance != Content {
+		return added, no
+	}
+	if given := !st.Futile.IsZero() && at.Before(st.Futile); !given {
+		end := st.LowSince.Add(r.c.Load.DownAfter)
+		switch {
+		case st.LowSince.IsZero():
+			return added, Restraint{Hindrance: StillNeeded}
+		case at.Before(end):
+			return added, Restraint{Gathering, end, ""}
+		}
+	}
+	if no := r.others(st, at); no.Hindrance != Content {
+		return added, no
+	}
+	return added, r.affordable(i, st.Rung-1)
+}
+
+// afterStepDown is by how much the climber's link would be fuller after a step
+// down, and how full it, or the node, would be.
+func (r *round) afterStepDown(l, i int) (added, after float64) {
+	c, st, link := &r.c.Load.Climbers[i], &r.next.Load.Climbers[i], &r.next.Load.Links[l]
+	demand := max(r.out.Links[l].Demand, link.Control.Trend.Level)
+	here, _ := c.believed(st, st.Rung, link.Control.At)
+	there, _ := c.believed(st, st.Rung-1, link.Control.At)
+	added = r.weight(i) * (here - there) * demand
+	after = demand*(1-link.InForce) + added
+	if n := &r.node; n.Known {
+		after = max(after, n.Demand*(1-r.nodeInForce(i, st.Rung-1)))
+	}
+	return added, after
+}
+
+// dwellDown is the least time on a rung before a step down: not the same at all
+// nodes, so that they do not return all at once.
+func (r *round) dwellDown(since time.Time) time.Duration {
+	h := fnv.New32a()
+	_, _ = h.Write([]byte(r.c.Load.Seed))
+	var at [8]byte
+	for i, n := 0, uint64(since.Unix()); i < len(at); i, n = i+1, n>>8 {
+		at[i] = byte(n)
+	}
+	_, _ = h.Write(at[:])
+	part := float64(h.Sum32()) / float64(1<<32)
+	return r.c.Load.DwellDown + time.Duration(jitter*part*float64(r.c.Load.DwellDown))
+}
+
+// nodeInForce is what the rungs are believed to shed of the node's demand, were
+// climber i on another rung; -1: as they are. What one neighbour sheds alone lands
+// on others of the node as far as its link says, and only what leaves counts.
+func (r *round) nodeInForce(i, rung int) float64 {
+	total, sum := 0.0, 0.0
+	least := 1.0
+	for j := range r.c.Load.Climbers {
+		shed, share := r.shedOf(j, i, rung)
+		if least = min(least, shed); share > 0 {
+			total += share
+		}
+	}
+	for j := range r.c.Load.Climbers {
+		shed, share := r.shedOf(j, i, rung)
+		landing := 0.0
+		if l := r.linkOf(j); l >= 0 && len(r.c.Load.Links) > 1 {
+			landing = r.c.Load.Links[l].Landing
+		}
+		sum += share * (least + (shed-least)*(1-landing))
+	}
+	if total == 0 {
+		return 0
+	}
+	return max(0, min(sum/total, 1))
+}
+
+// shedOf is what climber j sheds of its demand, with climber i on another rung, and
+// its share of the node's demand, in no particular unit.
+func (r *round) shedOf(j, i, rung int) (shed, share float64) {
+	c, st := &r.c.Load.Climbers[j], &r.next.Load.Climbers[j]
+	if j != i {
+		rung = st.Rung
+	}
+	l := r.linkOf(j)
+	if l < 0 {
+		return 0, 0
+	}
+	link := &r.next.Load.Links[l]
+	shed, _ = c.believed(st, rung, link.Control.At)
+	return shed, r.weight(j) * max(link.Control.Out.Demand*link.Capacity, 1e-9)
+}
