@@ -14,6 +14,7 @@ type routed struct {
 	routes   []route
 	bySite   [][]int // routes of each site
 	groups   []client
+	cities   []city   // by group of the scenario
 	ring     [][]news // what groups hear, by the step in which they do
 	step     int
 	seq      uint32
@@ -21,6 +22,8 @@ type routed struct {
 	jitter   *rand.Rand
 	damping  []dampedAt
 	scratch  []part
+	movers   []int     // groups that heard something in this step
+	shares   []float64 // by link
 }
 
 // route is one neighbour of one site.
@@ -45,18 +48,31 @@ const gone = 255
 type client struct {
 	spec   int
 	share  float64 // of the spec's demand
-	noise  noise
 	cands  []candidate
-	heard  []heard   // by candidate and prefix
-	parts  [][]part  // by prefix: where it is
-	home   [][]part  // by prefix: where it is with nothing shed
-	dirty  []bool    // by prefix
-	gone   []float64 // by prefix: the share that is not where it is with nothing shed
-	lost   []float64 // by prefix: the share that has no way
-	asns   []uint32  // of its candidates, if it damps
-	damper []damper  // by ASN and prefix
+	heard  []heard  // by candidate and prefix
+	parts  [][]part // by prefix: where it is
+	home   [][]part // by prefix: where it is with nothing shed
+	dirty  []bool   // by prefix
+	asns   []uint32 // of its candidates, if it damps
+	damper []damper // by ASN and prefix
 	maker  *makerDefaults
-	demand float64
+}
+
+// city is all groups that a group of the scenario is divided into: their demand,
+// and where it goes.
+type city struct {
+	noise       noise
+	demand      float64
+	from, to    int    // its groups
+	there, home []flow // now, and with nothing shed
+	away, lost  float64
+	moving      bool
+}
+
+// flow is a share of a city's demand on a link.
+type flow struct {
+	link, site int
+	share      float64
 }
 
 // candidate is a route that a group can use.
@@ -97,6 +113,7 @@ func newRouted(sc *Scenario, seed uint64) *routed {
 	for _, p := range sc.Prefixes {
 		w.prefixes = append(w.prefixes, p.Weight/total)
 	}
+	w.shares = make([]float64, len(w.links))
 	w.ring = make([][]news, int(sc.BGP.DeadMax/sc.Step)+2)
 	w.addRoutes()
 	w.addGroups()
@@ -106,6 +123,10 @@ func newRouted(sc *Scenario, seed uint64) *routed {
 			w.groups[g].home[k] = slices.Clone(w.groups[g].parts[k])
 			w.listen(g, k)
 		}
+	}
+	for i := range w.cities {
+		w.sum(&w.cities[i])
+		w.cities[i].home = slices.Clone(w.cities[i].there)
 	}
 	return w
 }
@@ -136,6 +157,7 @@ func (w *routed) addRoutes() {
 func (w *routed) addGroups() {
 	draw := w.random("paths")
 	for i, spec := range w.sc.Groups {
+		w.cities = append(w.cities, city{from: len(w.groups), to: len(w.groups) + spec.Count})
 		for range spec.Count {
 			c := client{spec: i, share: 1 / float64(spec.Count)}
 			detour := map[uint32]int{}
@@ -173,7 +195,6 @@ func (w *routed) addGroup(c client, lot float64) {
 	k := len(w.prefixes)
 	c.heard = make([]heard, len(c.cands)*k)
 	c.parts, c.home, c.dirty = make([][]part, k), make([][]part, k), make([]bool, k)
-	c.gone, c.lost = make([]float64, k), make([]float64, k)
 	for _, d := range w.sc.BGP.Damping {
 		if lot -= d.Share; lot < 0 {
 			m := makerFigures[d.Maker]
@@ -260,66 +281,98 @@ func (w *routed) advance(step int) {
 	w.step = step
 	slot := step % len(w.ring)
 	for _, n := range w.ring[slot] {
-		g := &w.groups[n.group]
-		h := &g.heard[n.candidate*len(w.prefixes)+n.prefix]
+		h := &w.groups[n.group].heard[n.candidate*len(w.prefixes)+n.prefix]
 		if n.seq > h.seq { // BGP keeps the newest, whichever came first
 			*h = n.heard
-			g.dirty[n.prefix] = true
+			w.heed(n.group, n.prefix)
 		}
 	}
 	w.ring[slot] = w.ring[slot][:0]
 	w.reuse()
-	keep, add := fading(w.dt * noiseEvery)
-	for i := range w.groups {
+	keep, add := fading(w.dt)
+	for i := range w.cities {
+		c := &w.cities[i]
+		spec := &w.sc.Groups[i]
+		c.noise.value = c.noise.value*keep + spec.Noise*add*w.jitter.NormFloat64()
+		c.demand = spec.Demand * w.specs[i] * max(0, 1+c.noise.value)
+	}
+	for _, i := range w.movers {
+		w.react(i)
+	}
+	w.movers = w.movers[:0]
+	for i := range w.cities {
+		w.fill(&w.cities[i])
+	}
+}
+
+// react has a group that heard something go where it now leads.
+func (w *routed) react(group int) {
+	g := &w.groups[group]
+	for k, dirty := range g.dirty {
+		if !dirty {
+			continue
+		}
+		g.dirty[k] = false
+		w.listen(group, k)
+		to := w.place(group, k, w.scratch[:0])
+		w.scratch = to
+		// Sessions do not follow to another site.
+		c := &w.cities[g.spec]
+		w.broken += c.demand * g.share * w.prefixes[k] / w.sc.Sessions.Bitrate * moved(g.parts[k], to)
+		g.parts[k] = append(g.parts[k][:0], to...)
+		c.moving = true
+	}
+}
+
+// heed marks a group that heard something.
+func (w *routed) heed(group, k int) {
+	w.groups[group].dirty[k] = true
+	w.movers = append(w.movers, group)
+}
+
+// fill puts a city's demand onto the links.
+func (w *routed) fill(c *city) {
+	if c.moving {
+		w.sum(c)
+	}
+	w.demand += c.demand
+	w.lost += c.demand * c.lost
+	w.away += c.demand * c.away
+	for _, f := range c.there {
+		if w.sites[f.site].down {
+			w.lost += c.demand * f.share // what goes to a dead site
+			continue
+		}
+		w.links[f.link].load += c.demand * f.share
+	}
+	for _, f := range c.home {
+		w.links[f.link].home += c.demand * f.share
+	}
+}
+
+// sum adds up where a city's groups are.
+func (w *routed) sum(c *city) {
+	c.moving, c.away, c.lost = false, 0, 0
+	shares := w.shares
+	clear(shares)
+	for i := c.from; i < c.to; i++ {
 		g := &w.groups[i]
-		spec := &w.sc.Groups[g.spec]
-		if (step+i)%noiseEvery == 0 {
-			g.noise.value = g.noise.value*keep + spec.Noise*add*w.jitter.NormFloat64()
-		}
-		g.demand = spec.Demand * g.share * w.specs[g.spec] * max(0, 1+g.noise.value)
-		for k, dirty := range g.dirty {
-			if dirty {
-				g.dirty[k] = false
-				w.listen(i, k)
-				w.move(g, k, w.place(i, k, w.scratch[:0]))
+		for k, weight := range w.prefixes {
+			d := g.share * weight
+			c.away += d * moved(g.home[k], g.parts[k])
+			if len(g.parts[k]) == 0 {
+				c.lost += d
+			}
+			for _, p := range g.parts[k] {
+				shares[p.link] += d * p.share
 			}
 		}
-		w.fill(g)
 	}
-}
-
-// noiseEvery is the number of steps between two looks at a group's noise.
-const noiseEvery = 5
-
-// fill puts a group's demand onto the links.
-func (w *routed) fill(g *client) {
-	w.demand += g.demand
-	for k, weight := range w.prefixes {
-		d := g.demand * weight
-		w.lost += d * g.lost[k]
-		w.away += d * g.gone[k]
-		for _, p := range g.parts[k] {
-			if w.sites[p.site].down {
-				w.lost += d * p.share // what goes to a dead site
-				continue
-			}
-			w.links[p.link].load += d * p.share
+	c.there = c.there[:0]
+	for l, share := range shares {
+		if share > 0 {
+			c.there = append(c.there, flow{l, w.links[l].site, share})
 		}
-		for _, p := range g.home[k] {
-			w.links[p.link].home += d * p.share
-		}
-	}
-}
-
-// move takes a group to other places; sessions do not follow to another site.
-func (w *routed) move(g *client, k int, to []part) {
-	w.broken += g.demand * w.prefixes[k] / w.sc.Sessions.Bitrate * moved(g.parts[k], to)
-	w.scratch = to
-	g.parts[k] = append(g.parts[k][:0], to...)
-	g.gone[k] = moved(g.home[k], to)
-	g.lost[k] = 0
-	if len(to) == 0 {
-		g.lost[k] = 1
 	}
 }
 

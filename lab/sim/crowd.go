@@ -172,8 +172,12 @@ func (w *crowded) end(c *class, slot int) {
 func (w *crowded) shift(c *class, fetch float64) {
 	n := len(c.order)
 	for p := range c.order {
-		if d := fetch * w.moves(c.order[p]); d > 0 {
-			w.pass(c, p, d)
+		d := w.moves(c.order[p])
+		if !w.sc.Sessions.Sticky { // each segment chooses anew
+			d = max(d, w.refuses(c.order[p]))
+		}
+		if d > 0 {
+			w.pass(c, p, fetch*d)
 		}
 		if p > 0 && !w.sc.Sessions.Sticky {
 			w.carry(c, p, 0, fetch*(1-w.refuses(c.order[0])))

@@ -184,26 +184,59 @@ func (r *reader) unknown(set *yaml.Node) {
 	}
 }
 
-// overlay returns base with the values of top: mappings are joined, everything
-// else is replaced.
+// overlay returns base with the values of top: mappings are joined, and so are
+// lists of mappings that have names, by name; everything else is replaced.
 func overlay(base, top *yaml.Node, depth int) *yaml.Node {
 	for base.Kind == yaml.AliasNode && depth < 16 {
 		base, depth = base.Alias, depth+1
 	}
-	if base.Kind != yaml.MappingNode || top.Kind != yaml.MappingNode || depth > 16 {
+	if base.Kind != top.Kind || depth > 16 {
 		return top
 	}
 	out := *base
 	out.Content = slices.Clone(base.Content)
-next:
-	for i := 0; i+1 < len(top.Content); i += 2 {
-		for j := 0; j+1 < len(out.Content); j += 2 {
-			if out.Content[j].Value == top.Content[i].Value {
-				out.Content[j+1] = overlay(out.Content[j+1], top.Content[i+1], depth+1)
-				continue next
+	switch base.Kind {
+	case yaml.MappingNode:
+		for i := 0; i+1 < len(top.Content); i += 2 {
+			if at := valueAt(&out, top.Content[i].Value); at >= 0 {
+				out.Content[at] = overlay(out.Content[at], top.Content[i+1], depth+1)
+			} else {
+				out.Content = append(out.Content, top.Content[i], top.Content[i+1])
 			}
 		}
-		out.Content = append(out.Content, top.Content[i], top.Content[i+1])
+		return &out
+	case yaml.SequenceNode:
+		for _, item := range top.Content {
+			name := nameOf(item)
+			if name == "" {
+				return top
+			}
+			at := slices.IndexFunc(out.Content, func(n *yaml.Node) bool { return nameOf(n) == name })
+			if at >= 0 {
+				out.Content[at] = overlay(out.Content[at], item, depth+1)
+			} else {
+				out.Content = append(out.Content, item)
+			}
+		}
+		return &out
 	}
-	return &out
+	return top
+}
+
+// valueAt is where in a mapping's content the value of a key is; -1: nowhere.
+func valueAt(n *yaml.Node, key string) int {
+	for i := 0; n.Kind == yaml.MappingNode && i+1 < len(n.Content); i += 2 {
+		if n.Content[i].Value == key {
+			return i + 1
+		}
+	}
+	return -1
+}
+
+// nameOf is the name of a mapping that has one.
+func nameOf(n *yaml.Node) string {
+	if at := valueAt(n, "name"); at >= 0 {
+		return n.Content[at].Value
+	}
+	return ""
 }

@@ -24,26 +24,17 @@ func (w *routed) seen(c *candidate, code uint8) (preference, path int, usable bo
 
 // place finds where a group's traffic of a prefix goes: to the candidates of the
 // highest preference, of those to the ones of the shortest path, in equal parts.
-// The result is appended to out.
+// The result uses the memory of out.
 func (w *routed) place(group, k int, out []part) []part {
 	g := &w.groups[group]
-	return w.best(g, out, func(i int) (uint8, bool) {
-		damped := g.maker != nil && g.damper[g.cands[i].asn*len(w.prefixes)+k].suppressed
-		return g.heard[i*len(w.prefixes)+k].code, !damped
-	})
-}
-
-// best is place for codes of the caller's choice.
-func (w *routed) best(g *client, out []part, code func(candidate int) (uint8, bool)) []part {
 	out = out[:0]
 	top, shortest := 0, 0
 	for i := range g.cands {
 		c := &g.cands[i]
-		heard, ok := code(i)
-		if !ok {
+		if g.maker != nil && g.damper[c.asn*len(w.prefixes)+k].suppressed {
 			continue
 		}
-		preference, path, ok := w.seen(c, heard)
+		preference, path, ok := w.seen(c, g.heard[i*len(w.prefixes)+k].code)
 		if !ok {
 			continue
 		}
@@ -107,7 +98,7 @@ func (w *routed) reuse() {
 		d := &g.damper[at.asn*len(w.prefixes)+at.prefix]
 		if g.maker.reused(d, w.now) {
 			d.suppressed = false
-			g.dirty[at.prefix] = true
+			w.heed(at.group, at.prefix)
 		} else {
 			kept = append(kept, at)
 		}

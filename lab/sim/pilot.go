@@ -113,19 +113,45 @@ func Controllers() []string {
 // Known says whether there is a controller of a name.
 func Known(controller string) bool { return slices.Contains(Controllers(), controller) }
 
-// pilots makes the pilots of all edges of a site.
-func pilots(controller string, w traffic, i int) []pilot {
-	sc := w.base().sc
-	out := make([]pilot, sc.Sites[i].Edges)
-	for e := range out {
-		switch controller {
-		case "none":
-			out[e] = idle{}
-		case "greedy":
-			out[e] = &greedy{sc: sc, site: &sc.Sites[i], turn: make([]int, len(sc.Sites[i].Links))}
-		default:
-			out[e] = idle{}
+// maker makes the pilots of a run.
+type maker struct {
+	controller string
+	w          traffic
+	sheds      [][]float64 // by route and rung: what the policy is told
+	plan       *plan
+}
+
+func newMaker(controller string, w traffic) *maker {
+	m := &maker{controller: controller, w: w}
+	r, ok := w.(*routed)
+	switch _, steers := modes[controller]; {
+	case ok && steers:
+		m.sheds = r.believed()
+	case ok && controller == Oracle:
+		m.plan = r.foresee()
+	}
+	return m
+}
+
+// pilot makes the pilot of an edge of a site.
+func (m *maker) pilot(site, edge int) pilot {
+	sc := m.w.base().sc
+	switch m.controller {
+	case "none":
+		return idle{}
+	case "greedy":
+		return &greedy{sc: sc, site: &sc.Sites[site], turn: make([]int, len(sc.Sites[site].Links))}
+	case Oracle:
+		if r, ok := m.w.(*routed); ok {
+			return &prophet{w: r, plan: m.plan, site: site}
+		}
+		return &seer{w: m.w.base(), site: site}
+	}
+	var sheds [][]float64
+	if r, ok := m.w.(*routed); ok {
+		for _, at := range r.bySite[site] {
+			sheds = append(sheds, m.sheds[at])
 		}
 	}
-	return out
+	return newSteering(m.controller, sc, site, edge, sheds)
 }

@@ -138,11 +138,12 @@ func newRun(sc *Scenario, controller string, seed uint64) *run {
 	r.feeds = feeds(r.base)
 	r.rec = newRecorder(r.base)
 	r.shed = make([]float64, len(r.base.links))
+	pilots := newMaker(controller, w)
 	lags := r.base.random("lags")
 	for i, s := range sc.Sites {
 		r.moved = append(r.moved, -1)
-		for e, p := range pilots(controller, w, i) {
-			n := node{site: i, edge: e, pilot: p, read: make([]int, len(s.Links))}
+		for e := range s.Edges {
+			n := node{site: i, edge: e, pilot: pilots.pilot(i, e), read: make([]int, len(s.Links))}
 			n.in = situation{figures: make([]figure, len(s.Links)), fresh: make([]bool, len(s.Links)), others: -1}
 			for l := range n.in.figures {
 				n.in.figures[l].at = -1
