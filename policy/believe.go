@@ -109,6 +109,10 @@ func (r *round) places() {
 	for i := range cs {
 		p := &r.b.places[i]
 		p.link = -1
+		if i < len(links) && links[i].Name == cs[i].Link { // most likely
+			p.link = i
+			continue
+		}
 		for l := range links {
 			if links[l].Name == cs[i].Link {
 				p.link = l

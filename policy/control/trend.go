@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// Trend follows a demand and where it is headed: level and slope, both smoothed
-// (Holt's method), with a slope that is not trusted for long (damped trend).
+// Trend follows a demand and where it is headed: level and slope, both smoothed,
+// with a slope that is not trusted for long (a damped trend).
 type Trend struct {
 	Level float64
 	// Slope and Recent are its rise per second over a longer and a short while.
@@ -15,9 +15,9 @@ type Trend struct {
 }
 
 const (
-	levelTime = 4 * time.Second
+	levelTime = 3 * time.Second
 	slopeTime = 15 * time.Second
-	shortTime = 5 * time.Second
+	shortTime = 3 * time.Second
 	// trust is how long a slope is expected to last.
 	trust = 45 * time.Second
 	// lead is how far ahead is looked: until a move of now shows and the next
@@ -38,9 +38,8 @@ func (t Trend) next(demand float64, dt time.Duration, moving bool) Trend {
 	if !t.Known {
 		return Trend{Level: demand, Known: true}
 	}
-	expected := t.After(dt)
 	was := t.Level
-	t.Level = expected + weight(dt, levelTime)*(demand-expected)
+	t.Level += weight(dt, levelTime) * (demand - t.Level)
 	fade := 1 - weight(dt, trust)
 	if moving {
 		t.Slope, t.Recent = t.Slope*fade, t.Recent*fade
