@@ -9,8 +9,8 @@ import (
 const (
 	// hysteresis is by how much the shed wanted must pass that in force.
 	hysteresis = 0.03
-	// gather is how long it must.
-	gather = 20 * time.Second
+	// upAfter is how long it must where nothing else is configured.
+	upAfter = 20 * time.Second
 	// missed figures make a link stale.
 	missed = 3
 	// future is how far a figure may be ahead of our clock.

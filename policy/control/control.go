@@ -193,9 +193,9 @@ func (s *State) at(now time.Time) Output {
 func (s *State) advance(c *Config, in Sample, dt time.Duration) {
 	s.At, s.Load, s.Spacing = in.At, in.Load, dt
 	converging := !in.Moved.IsZero() && in.At.Before(in.Moved.Add(c.DeadTime))
-	demand := demand(in, s.Trend.After(dt), c.DeadTime)
-	s.Trend = s.Trend.next(demand, dt, converging)
-	s.Out = Output{Demand: demand, Forecast: max(demand, s.Trend.Ahead()) * (1 - in.InForce)}
+	demand := demand(in, s.Trend.after(dt, c.DeadTime), c.DeadTime)
+	s.Trend = s.Trend.next(demand, dt, c.DeadTime, converging)
+	s.Out = Output{Demand: demand, Forecast: max(demand, s.Trend.ahead(c.DeadTime)) * (1 - in.InForce)}
 }
 
 // demand is what the load would be if nothing were shed. While a move takes
