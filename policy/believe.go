@@ -2,6 +2,7 @@ package policy
 
 import (
 	"math"
+	"slices"
 	"time"
 )
 
@@ -90,10 +91,39 @@ func (r *round) measure(i int) {
 		st.Futile = at.Add(giveUp)
 		return
 	}
-	shed := max(0, min(t.Shed+obtained/r.weight(i), 1))
+	shed := clamp01(t.Shed + obtained/r.weight(i))
 	st.Learned = learn(st.Learned, st.Rung, len(c.Rungs), shed, at)
 	link.InForce = r.inForce(l)
+	r.learnLanding(l, obtained*t.Demand*link.Capacity)
 }
+
+// learnLanding takes in on which other links what a link has shed has landed.
+func (r *round) learnLanding(l int, amount float64) {
+	from := &r.next.Load.Links[l]
+	for o := range r.next.Load.Links {
+		to := &r.next.Load.Links[o]
+		if o == l || !r.fresh(o) || !steady(to, r.deadTime()) {
+			continue
+		}
+		share := clamp01((to.Control.Trend.Level - to.Then) * to.Capacity / amount)
+		from.Landed = landed(from.Landed, to.Name, share)
+	}
+}
+
+// landed takes in one measurement. It never changes what it was given.
+func landed(ls []Landed, link string, share float64) []Landed {
+	out := slices.Clone(ls)
+	i := slices.IndexFunc(out, func(l Landed) bool { return l.Link == link })
+	if i < 0 {
+		return append(out, Landed{link, share, 1})
+	}
+	l := &out[i]
+	l.Weight = min(mostSeen, l.Weight+1)
+	l.Share += (share - l.Share) / l.Weight
+	return out
+}
+
+func clamp01(v float64) float64 { return max(0, min(v, 1)) }
 
 // steady says whether a link's demand changes little within a dead time.
 func steady(l *LinkState, deadTime time.Duration) bool {
@@ -109,6 +139,10 @@ func (r *round) places() {
 	for i := range cs {
 		p := &r.b.places[i]
 		p.link = -1
+		if i < len(links) && links[i].Name == cs[i].Link { // most likely
+			p.link = i
+			continue
+		}
 		for l := range links {
 			if links[l].Name == cs[i].Link {
 				p.link = l

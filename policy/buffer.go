@@ -59,7 +59,9 @@ func (b *Buffer) Next(c Config, s State, in Input) (State, Decision) {
 	if r.next.Services == nil {
 		r.next.Services = make(map[string]ServiceState, len(c.Services))
 	}
-	clear(r.next.Services)
+	if r.b.forgets(&c) {
+		clear(r.next.Services)
+	}
 	r.out.Services = resize(r.out.Services, len(c.Services))
 	for i := range c.Services {
 		svc := &c.Services[i]
@@ -68,6 +70,17 @@ func (b *Buffer) Next(c Config, s State, in Input) (State, Decision) {
 	r.charge()
 	r.penalties()
 	return a.state, a.decision
+}
+
+// forgets says whether the buffer's answer has services that are not configured.
+func (b *Buffer) forgets(c *Config) bool {
+	known := b.answers[b.turn].state.Services
+	for i := range c.Services {
+		if _, ok := known[c.Services[i].Name]; !ok {
+			return true
+		}
+	}
+	return len(known) != len(c.Services)
 }
 
 // wake notes a time at which the decision may change without any new input.

@@ -2,6 +2,7 @@ package policy
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 )
 
@@ -57,6 +58,35 @@ func name(names []string, i int) string {
 	}
 	return fmt.Sprintf("invalid(%d)", i)
 }
+
+// unname finds the value with a name.
+func unname[T ~uint8](v *T, names []string, text []byte, what string) error {
+	i := slices.Index(names, string(text))
+	if i < 0 {
+		return fmt.Errorf("policy: %q is not %s", text, what)
+	}
+	*v = T(i)
+	return nil
+}
+
+// MarshalText gives the name that status and metrics use.
+func (s Severity) MarshalText() ([]byte, error) { return []byte(s.String()), nil }
+
+// UnmarshalText reads that name.
+func (s *Severity) UnmarshalText(text []byte) error {
+	return unname(s, severityNames[:], text, "a severity")
+}
+
+// MarshalText gives the name that status and metrics use; no reason has none.
+func (r Reason) MarshalText() ([]byte, error) {
+	if r == 0 {
+		return nil, nil
+	}
+	return []byte(r.String()), nil
+}
+
+// UnmarshalText reads that name.
+func (r *Reason) UnmarshalText(text []byte) error { return unname(r, reasonNames[:], text, "a reason") }
 
 // Cause is one thing that bears on an announcement.
 type Cause struct {

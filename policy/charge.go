@@ -33,7 +33,7 @@ func (r *round) charge() {
 			now := Shown{sd.Name, nd.Name, nd.IPv4.Severity, nd.IPv6.Severity, nd.Rung}
 			next.Shown[n] = now
 			was := r.shown(n, sd.Name, nd.Name)
-			if i := r.climberOf(nd.Name); i >= 0 {
+			if i := r.climberOf(nd.Name, k); i >= 0 {
 				r.chargeChange(&r.c.Services[s], k, i, was, now)
 				r.chargeSession(&r.c.Services[s], k, i, restarted, now)
 			}
@@ -62,10 +62,15 @@ func (r *round) shown(at int, service, neighbor string) *Shown {
 	return nil
 }
 
-// climberOf is the index of the climber of a neighbour; -1: it is none.
-func (r *round) climberOf(neighbor string) int {
-	for i := range r.c.Load.Climbers {
-		if r.c.Load.Climbers[i].Name == neighbor {
+// climberOf is the index of the climber of a neighbour, most likely the one
+// given; -1: it is none.
+func (r *round) climberOf(neighbor string, likely int) int {
+	cs := r.c.Load.Climbers
+	if likely < len(cs) && cs[likely].Name == neighbor {
+		return likely
+	}
+	for i := range cs {
+		if cs[i].Name == neighbor {
 			return i
 		}
 	}
@@ -174,7 +179,7 @@ func (r *round) penalties() {
 	for s := range r.c.Services {
 		svc := &r.c.Services[s]
 		for k := range svc.Neighbors {
-			i := r.climberOf(svc.Neighbors[k].Name)
+			i := r.climberOf(svc.Neighbors[k].Name, k)
 			if i < 0 {
 				continue
 			}

@@ -69,11 +69,9 @@ func (r *round) descend(l, i int) (added float64, why Restraint) {
 // afterStepDown is by how much the climber's link would be fuller after a step
 // down, and how full it, or the node, would be.
 func (r *round) afterStepDown(l, i int) (added, after float64) {
-	c, st, link := &r.c.Load.Climbers[i], &r.next.Load.Climbers[i], &r.next.Load.Links[l]
+	st, link := &r.next.Load.Climbers[i], &r.next.Load.Links[l]
 	demand := max(r.out.Links[l].Demand, link.Control.Trend.Level)
-	here, _ := c.believed(st, st.Rung, link.Control.At)
-	there, _ := c.believed(st, st.Rung-1, link.Control.At)
-	added = r.weight(i) * (here - there) * demand
+	added = -r.adds(l, i, st.Rung-1) * demand
 	after = demand*(1-link.InForce) + added
 	if n := &r.node; n.Known {
 		after = max(after, n.Demand*(1-r.nodeInForce(i, st.Rung-1)))
@@ -93,46 +91,4 @@ func (r *round) dwellDown(since time.Time) time.Duration {
 	_, _ = h.Write(at[:])
 	part := float64(h.Sum32()) / float64(1<<32)
 	return r.c.Load.DwellDown + time.Duration(jitter*part*float64(r.c.Load.DwellDown))
-}
-
-// nodeInForce is what the rungs are believed to shed of the node's demand, were
-// climber i on another rung; -1: as they are. What one neighbour sheds alone lands
-// on others of the node as far as its link says, and only what leaves counts.
-func (r *round) nodeInForce(i, rung int) float64 {
-	total, sum := 0.0, 0.0
-	least := 1.0
-	for j := range r.c.Load.Climbers {
-		shed, share := r.shedOf(j, i, rung)
-		if least = min(least, shed); share > 0 {
-			total += share
-		}
-	}
-	for j := range r.c.Load.Climbers {
-		shed, share := r.shedOf(j, i, rung)
-		landing := 0.0
-		if l := r.linkOf(j); l >= 0 && len(r.c.Load.Links) > 1 {
-			landing = r.c.Load.Links[l].Landing
-		}
-		sum += share * (least + (shed-least)*(1-landing))
-	}
-	if total == 0 {
-		return 0
-	}
-	return max(0, min(sum/total, 1))
-}
-
-// shedOf is what climber j sheds of its demand, with climber i on another rung, and
-// its share of the node's demand, in no particular unit.
-func (r *round) shedOf(j, i, rung int) (shed, share float64) {
-	c, st := &r.c.Load.Climbers[j], &r.next.Load.Climbers[j]
-	if j != i {
-		rung = st.Rung
-	}
-	l := r.linkOf(j)
-	if l < 0 {
-		return 0, 0
-	}
-	link := &r.next.Load.Links[l]
-	shed, _ = c.believed(st, rung, link.Control.At)
-	return shed, r.weight(j) * max(link.Control.Out.Demand*link.Capacity, 1e-9)
 }

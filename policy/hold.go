@@ -20,6 +20,14 @@ var verdictNames = [...]string{"unknown", "up", "down"}
 // String gives "unknown", "up" or "down".
 func (v Verdict) String() string { return name(verdictNames[:], int(v)) }
 
+// MarshalText gives "unknown", "up" or "down".
+func (v Verdict) MarshalText() ([]byte, error) { return []byte(v.String()), nil }
+
+// UnmarshalText reads one of those.
+func (v *Verdict) UnmarshalText(text []byte) error {
+	return unname(v, verdictNames[:], text, "a verdict")
+}
+
 // FailureWindow is how long a failure counts towards the wait of the next return.
 const FailureWindow = time.Hour
 

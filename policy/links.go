@@ -9,8 +9,8 @@ import (
 const (
 	// hysteresis is by how much the shed wanted must pass that in force.
 	hysteresis = 0.03
-	// gather is how long it must.
-	gather = 20 * time.Second
+	// upAfter is how long it must where nothing else is configured.
+	upAfter = 20 * time.Second
 	// missed figures make a link stale.
 	missed = 3
 	// future is how far a figure may be ahead of our clock.
@@ -61,11 +61,7 @@ func (r *round) look(l *Link, st *LinkState, d *LinkDecision, s Sample) {
 		Load: s.Load / capacity, At: s.At, Now: r.in.Now, Hold: r.held(s.At),
 		InForce: st.InForce, Before: st.Before, Moved: st.Moved,
 	}
-	var out control.Output
-	st.Control, out = r.cc.Next(st.Control, in)
-	if r.cc.Mode == control.Off && !s.At.IsZero() {
-		st.Control.At, st.Control.Load = s.At, in.Load
-	}
+	out := st.Control.Take(&r.cc, in)
 	at := st.Control.At
 	if d.Known = !at.IsZero(); !d.Known {
 		return

@@ -16,6 +16,8 @@ type LoadConfig struct {
 	Flap    flap.Config
 	// AllowWithdraw lets rungs be used that withdraw, or make others withdraw.
 	AllowWithdraw bool
+	// UpAfter is how long more must be wanted before a step up; 0: 20 s.
+	UpAfter time.Duration
 	// DwellUp is the least time on a rung before the next higher one (half of it
 	// while the load is over the capacity), DwellDown before the next lower one.
 	DwellUp, DwellDown time.Duration

@@ -90,16 +90,23 @@ var hindranceNames = [...]string{"content", "no_controller", "uncontrollable", "
 func (h Hindrance) String() string { return name(hindranceNames[:], int(h)) }
 
 // lasting says whether waiting does not help: the link must take what it gets.
-func (h Hindrance) lasting() bool {
-	switch h {
+func (r Restraint) lasting() bool {
+	switch r.Hindrance {
 	case Uncontrollable, NoLadder, NeedsGrant, TopRung, WouldLand, Futile:
 		return true
+	case Ledger:
+		return r.Until.IsZero()
 	}
 	return false
 }
 
 // MarshalText gives the name that status and metrics use.
 func (h Hindrance) MarshalText() ([]byte, error) { return []byte(h.String()), nil }
+
+// UnmarshalText reads that name.
+func (h *Hindrance) UnmarshalText(text []byte) error {
+	return unname(h, hindranceNames[:], text, "what holds a neighbour back")
+}
 
 var hindranceTexts = [...]string{
 	Content: "the load asks for no other rung", NoController: "load control is off", Uncontrollable: "nothing can be shed on this link",

@@ -36,6 +36,18 @@ type LinkState struct {
 	Moved   time.Time `json:"moved,omitzero"`
 	// OverSince is since when more should be shed; zero: it should not.
 	OverSince time.Time `json:"-"`
+	// Then is what its demand was when this node last moved.
+	Then float64 `json:"-"`
+	// Landed has where what it sheds was seen to land, by other link.
+	Landed []Landed `json:"landed,omitempty"`
+}
+
+// Landed is the share of what one link sheds that was seen to land on another.
+type Landed struct {
+	Link  string  `json:"link"`
+	Share float64 `json:"share"`
+	// Weight is how often it was seen, at most a few times.
+	Weight float64 `json:"weight"`
 }
 
 // ClimberState is what is remembered of one neighbour.

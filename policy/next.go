@@ -143,7 +143,7 @@ func (svc *Service) next(r *round, was ServiceState, back families, sd *ServiceD
 		w := r.words(svc.Name, n.Name)
 		rung, load := 0, families{}
 		if !w.announce {
-			rung, load = r.loadCauses(svc, n.Name)
+			rung, load = r.loadCauses(svc, n.Name, i)
 		}
 		sd.Neighbors[i] = NeighborDecision{
 			Name: n.Name, Rung: rung,

@@ -3,8 +3,8 @@ package policy
 import "fmt"
 
 // loadCauses is what a neighbour's rung makes of a service there.
-func (r *round) loadCauses(svc *Service, neighbor string) (rung int, f families) {
-	i := r.climberOf(neighbor)
+func (r *round) loadCauses(svc *Service, neighbor string, at int) (rung int, f families) {
+	i := r.climberOf(neighbor, at)
 	if i < 0 || r.out.Climbers[i].Rung == 0 {
 		return 0, families{}
 	}

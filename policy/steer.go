@@ -136,6 +136,13 @@ func (r *round) move(i, rung int, at time.Time) {
 		link.InForce, link.OverSince = r.inForce(l), time.Time{}
 		r.out.Links[l].InForce = link.InForce
 	}
+	if node := &r.next.Load.Node; !node.Moved.Equal(at) {
+		node.Before, node.Moved, node.OverSince = node.InForce, at, time.Time{}
+	}
+	for l := range r.next.Load.Links {
+		other := &r.next.Load.Links[l]
+		other.Then = other.Control.Trend.Level
+	}
 	st.Rung, st.Since, st.Changed, st.LowSince = rung, at, r.in.Now, time.Time{}
 	r.next.Load.Moved = at
 	r.out.Climbers[i].Moved = true

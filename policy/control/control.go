@@ -153,11 +153,14 @@ type State struct {
 // Next takes a sample in. One that is not newer than the last changes nothing;
 // nor does one that is no number or has no time.
 func (c Config) Next(s State, in Sample) (State, Output) {
-	if c.Mode == Off {
-		return State{}, Output{}
-	}
+	out := s.Take(&c, in)
+	return s, out
+}
+
+// Take is Next in place. With Off it finds out the demand and sheds nothing.
+func (s *State) Take(c *Config, in Sample) Output {
 	if in.At.IsZero() || !(in.Load >= 0 && in.Load <= absurd) || !s.At.IsZero() && !in.At.After(s.At) {
-		return s, s.at(in.Now)
+		return s.at(in.Now)
 	}
 	dt := time.Duration(0)
 	if !s.At.IsZero() {
@@ -174,7 +177,7 @@ func (c Config) Next(s State, in Sample) (State, Output) {
 	case PI:
 		s.pi(c, in, dt)
 	}
-	return s, s.at(in.Now)
+	return s.at(in.Now)
 }
 
 // at is the newest output as it holds at a time.
@@ -187,12 +190,12 @@ func (s *State) at(now time.Time) Output {
 }
 
 // advance takes in what all controllers share.
-func (s *State) advance(c Config, in Sample, dt time.Duration) {
+func (s *State) advance(c *Config, in Sample, dt time.Duration) {
 	s.At, s.Load, s.Spacing = in.At, in.Load, dt
 	converging := !in.Moved.IsZero() && in.At.Before(in.Moved.Add(c.DeadTime))
-	demand := demand(in, s.Trend.After(dt), c.DeadTime)
-	s.Trend = s.Trend.next(demand, dt, converging)
-	s.Out = Output{Demand: demand, Forecast: max(demand, s.Trend.Ahead()) * (1 - in.InForce)}
+	demand := demand(in, s.Trend.after(dt, c.DeadTime), c.DeadTime)
+	s.Trend = s.Trend.next(demand, dt, c.DeadTime, converging)
+	s.Out = Output{Demand: demand, Forecast: max(demand, s.Trend.ahead(c.DeadTime)) * (1 - in.InForce)}
 }
 
 // demand is what the load would be if nothing were shed. While a move takes

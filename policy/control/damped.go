@@ -61,7 +61,7 @@ const (
 // new sessions are refused and fewer current ones moved, for it is moving many on
 // old figures that swings. In quiet times that is taken back, and then, while the
 // load is below the target, some of the slowdown.
-func (s *State) damped(c Config, dt time.Duration) {
+func (s *State) damped(c *Config, dt time.Duration) {
 	s.curve(c)
 	s.Swings = s.Swings.next(s.At, s.Load)
 	window := max(c.Window, samplesInWindow*s.Spacing)

@@ -17,7 +17,7 @@ const (
 )
 
 // pi holds the load at the target.
-func (s *State) pi(c Config, in Sample, dt time.Duration) {
+func (s *State) pi(c *Config, in Sample, dt time.Duration) {
 	if c.Sessions {
 		s.piSessions(c, in, dt)
 		return
@@ -30,8 +30,8 @@ func (s *State) pi(c Config, in Sample, dt time.Duration) {
 // measured, so that nothing winds up while the rungs cannot follow; what is still
 // in flight counts as landed (Smith's predictor). The integral is frozen until
 // everything has landed.
-func (s *State) piRoutes(c Config, in Sample, dt time.Duration) {
-	demand := max(s.Trend.Ahead(), s.Out.Demand)
+func (s *State) piRoutes(c *Config, in Sample, dt time.Duration) {
+	demand := max(s.Trend.ahead(c.DeadTime), s.Out.Demand)
 	if demand <= 0 {
 		s.Sum = 0
 		return
@@ -78,7 +78,7 @@ func (m Move) left(from, to time.Time, segment time.Duration) float64 {
 // the figure was true is subtracted from it first: a figure of a minute ago says
 // nothing of that. What is over the target is moved within the time until the
 // next figure, and then no more; refusing, whose effect is slow, holds the load.
-func (s *State) piSessions(c Config, in Sample, dt time.Duration) {
+func (s *State) piSessions(c *Config, in Sample, dt time.Duration) {
 	load := s.Load
 	for _, m := range s.Plan {
 		load *= m.left(in.At, in.Now, c.Segment)

@@ -42,7 +42,7 @@ func (s Shape) Check() error {
 }
 
 // curve sheds by the load alone.
-func (s *State) curve(c Config) {
+func (s *State) curve(c *Config) {
 	s.Out.Slowdown, s.Out.Drop = c.Slowdown.At(s.Load), c.Drop.At(s.Load)
 	s.Out.Shed = s.Out.Slowdown
 }
@@ -51,7 +51,7 @@ func (s *State) curve(c Config) {
 const step = 0.1
 
 // threshold sheds a step more above one load, a step less below another.
-func (s *State) threshold(c Config, in Sample) {
+func (s *State) threshold(c *Config, in Sample) {
 	switch {
 	case s.Load > c.High:
 		s.Out.Step = 1

@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// Trend follows a demand and where it is headed: level and slope, both smoothed
-// (Holt's method), with a slope that is not trusted for long (damped trend).
+// Trend follows a demand and where it is headed: level and slope, both smoothed,
+// with a slope that is not trusted for long (a damped trend).
 type Trend struct {
 	Level float64
 	// Slope and Recent are its rise per second over a longer and a short while.
@@ -15,14 +15,12 @@ type Trend struct {
 }
 
 const (
-	levelTime = 4 * time.Second
+	levelTime = 3 * time.Second
 	slopeTime = 15 * time.Second
-	shortTime = 5 * time.Second
-	// trust is how long a slope is expected to last.
-	trust = 45 * time.Second
-	// lead is how far ahead is looked: until a move of now shows and the next
-	// may be made.
-	lead = 90 * time.Second
+	shortTime = 3 * time.Second
+	// A slope is expected to last for a part of the dead time, and so far ahead is
+	// looked: until a move of now shows and the next may be made.
+	trustPart, leadPart = 4, 2
 	// noise is the rise in the lead that is not believed to be one.
 	noise = 0.03
 )
@@ -34,14 +32,13 @@ func weight(dt, memory time.Duration) float64 {
 
 // next takes in the demand dt after the last. What a move of ours does to the
 // load must not pass for a trend: meanwhile the slope only fades.
-func (t Trend) next(demand float64, dt time.Duration, moving bool) Trend {
+func (t Trend) next(demand float64, dt, deadTime time.Duration, moving bool) Trend {
 	if !t.Known {
 		return Trend{Level: demand, Known: true}
 	}
-	expected := t.After(dt)
 	was := t.Level
-	t.Level = expected + weight(dt, levelTime)*(demand-expected)
-	fade := 1 - weight(dt, trust)
+	t.Level += weight(dt, levelTime) * (demand - t.Level)
+	fade := 1 - weight(dt, deadTime/trustPart)
 	if moving {
 		t.Slope, t.Recent = t.Slope*fade, t.Recent*fade
 		return t
@@ -54,14 +51,15 @@ func (t Trend) next(demand float64, dt time.Duration, moving bool) Trend {
 	return t
 }
 
-// After is the demand to be expected d later.
-func (t Trend) After(d time.Duration) float64 {
+// after is the demand to be expected d later.
+func (t Trend) after(d, deadTime time.Duration) float64 {
+	trust := deadTime / trustPart
 	return max(0, t.Level+t.Slope*trust.Seconds()*weight(d, trust))
 }
 
-// Ahead is the demand that a move of now should be made for. Only a rise is
+// ahead is the demand that a move of now should be made for. Only a rise is
 // expected that is still under way, and no more than once over.
-func (t Trend) Ahead() float64 {
+func (t Trend) ahead(deadTime time.Duration) float64 {
 	t.Slope = min(t.Slope, t.Recent)
-	return clamp(t.After(lead)-noise, t.Level, 2*t.Level)
+	return clamp(t.after(deadTime/leadPart, deadTime)-noise, t.Level, 2*t.Level)
 }
