@@ -17,6 +17,8 @@ const (
 	futile = 0.25
 	// giveUp is how long climbing is not tried again after such a step.
 	giveUp = time.Hour
+	// settle is how much longer than the dead time a measurement waits.
+	settle = 15 * time.Second
 	// drift is by how much of itself a demand may change within the dead time for
 	// a step's effect to be told from it.
 	drift = 0.10
@@ -76,7 +78,7 @@ func (r *round) measure(i int) {
 	}
 	link := &r.next.Load.Links[l]
 	at := link.Control.At
-	if at.Before(st.Trial.At.Add(r.deadTime())) {
+	if at.Before(st.Trial.At.Add(r.deadTime() + settle)) {
 		return
 	}
 	t := st.Trial
