@@ -127,4 +127,3 @@ func summarize(a, b []float64) course {
 	k.correlation = ab / math.Sqrt(aa*bb)
 	return k
 }
-
