@@ -2,7 +2,6 @@ package policy
 
 import (
 	"math"
-	"slices"
 	"time"
 )
 
@@ -13,13 +12,6 @@ const (
 	forget = 7 * 24 * time.Hour
 	// mostSeen bounds what earlier measurements weigh against a new one.
 	mostSeen = 4
-	// futile is the share of what was expected below which a step did nothing.
-	futile = 0.25
-	// giveUp is how long climbing is not tried again after such a step.
-	giveUp = time.Hour
-	// drift is by how much of itself a demand may change within the dead time for
-	// a step's effect to be told from it.
-	drift = 0.10
 )
 
 // expected is what a rung is configured to shed.
@@ -62,73 +54,6 @@ func learn(ls []Learned, rung, rungs int, shed float64, now time.Time) []Learned
 	l.Shed += part * (shed - l.Shed)
 	l.Weight, l.At = min(mostSeen, l.Weight+1), now
 	return out
-}
-
-// measure ends the trials whose dead time is over: what a step up has shed is
-// learned, unless others moved meanwhile or the demand did. A step that did next
-// to nothing, as when all nodes are hot and shed onto each other, says nothing of
-// its rung; it is not tried again for a while.
-func (r *round) measure(i int) {
-	st, c := &r.next.Load.Climbers[i], &r.c.Load.Climbers[i]
-	l := r.linkOf(i)
-	if st.Trial.At.IsZero() || l < 0 || !r.fresh(l) {
-		return
-	}
-	link := &r.next.Load.Links[l]
-	at := link.Control.At
-	if at.Before(st.Trial.At.Add(r.deadTime())) {
-		return
-	}
-	t := st.Trial
-	st.Trial = Trial{}
-	alone := st.Since.Equal(t.At) && link.Moved.Equal(t.At) && !r.in.OthersMoved.After(t.At.Add(-r.deadTime()))
-	if !alone || !t.Steady || !steady(link, r.deadTime()) || c.Share.Edges > 1 || st.Rung == 0 {
-		return
-	}
-	obtained := 1 - link.Control.Trend.Level*(1-link.InForce)/t.Demand - t.InForce
-	asked := link.InForce - t.InForce
-	if obtained < futile*asked {
-		st.Futile = at.Add(giveUp)
-		return
-	}
-	shed := clamp01(t.Shed + obtained/r.weight(i))
-	st.Learned = learn(st.Learned, st.Rung, len(c.Rungs), shed, at)
-	link.InForce = r.inForce(l)
-	r.learnLanding(l, obtained*t.Demand*link.Capacity)
-}
-
-// learnLanding takes in on which other links what a link has shed has landed.
-func (r *round) learnLanding(l int, amount float64) {
-	from := &r.next.Load.Links[l]
-	for o := range r.next.Load.Links {
-		to := &r.next.Load.Links[o]
-		if o == l || !r.fresh(o) || !steady(to, r.deadTime()) {
-			continue
-		}
-		share := clamp01((to.Control.Trend.Level - to.Then) * to.Capacity / amount)
-		from.Landed = landed(from.Landed, to.Name, share)
-	}
-}
-
-// landed takes in one measurement. It never changes what it was given.
-func landed(ls []Landed, link string, share float64) []Landed {
-	out := slices.Clone(ls)
-	i := slices.IndexFunc(out, func(l Landed) bool { return l.Link == link })
-	if i < 0 {
-		return append(out, Landed{link, share, 1})
-	}
-	l := &out[i]
-	l.Weight = min(mostSeen, l.Weight+1)
-	l.Share += (share - l.Share) / l.Weight
-	return out
-}
-
-func clamp01(v float64) float64 { return max(0, min(v, 1)) }
-
-// steady says whether a link's demand changes little within a dead time.
-func steady(l *LinkState, deadTime time.Duration) bool {
-	t := l.Control.Trend
-	return math.Abs(t.Slope)*deadTime.Seconds() <= drift*max(t.Level, 0.1)
 }
 
 // places finds where each climber is. Those without a weight share evenly what the
@@ -180,7 +105,7 @@ func (r *round) inForce(l int) float64 {
 	for i := range r.c.Load.Climbers {
 		if c := &r.c.Load.Climbers[i]; r.linkOf(i) == l {
 			st := &r.next.Load.Climbers[i]
-			shed, _ := c.believed(st, st.Rung, r.next.Load.Links[l].Control.At)
+			shed, _ := c.believed(st, st.counts(), r.next.Load.Links[l].Control.At)
 			sum += r.weight(i) * shed
 		}
 	}

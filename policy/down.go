@@ -31,7 +31,7 @@ func (r *round) down() {
 		}
 	}
 	if best >= 0 {
-		r.move(best, r.next.Load.Climbers[best].Rung-1, r.next.Load.Links[r.linkOf(best)].Control.At)
+		r.move(best, r.next.Load.Climbers[best].below(), r.next.Load.Links[r.linkOf(best)].Control.At)
 	}
 }
 
@@ -51,7 +51,7 @@ func (r *round) descend(l, i int) (added float64, why Restraint) {
 	if no := r.dwelling(l, st, r.dwellDown(st.Since)); no.Hindrance != Content {
 		return added, no
 	}
-	if given := !st.Futile.IsZero() && at.Before(st.Futile); !given {
+	if !st.Idle {
 		end := st.LowSince.Add(r.c.Load.DownAfter)
 		switch {
 		case st.LowSince.IsZero():
@@ -63,7 +63,7 @@ func (r *round) descend(l, i int) (added float64, why Restraint) {
 	if no := r.others(st, at); no.Hindrance != Content {
 		return added, no
 	}
-	return added, r.affordable(i, st.Rung-1)
+	return added, r.affordable(i, st.below())
 }
 
 // afterStepDown is by how much the climber's link would be fuller after a step
@@ -71,10 +71,10 @@ func (r *round) descend(l, i int) (added float64, why Restraint) {
 func (r *round) afterStepDown(l, i int) (added, after float64) {
 	st, link := &r.next.Load.Climbers[i], &r.next.Load.Links[l]
 	demand := max(r.out.Links[l].Demand, link.Control.Trend.Level)
-	added = -r.adds(l, i, st.Rung-1) * demand
+	added = -r.adds(l, i, st.below()) * demand
 	after = demand*(1-link.InForce) + added
 	if n := &r.node; n.Known {
-		after = max(after, n.Demand*(1-r.nodeInForce(i, st.Rung-1)))
+		after = max(after, n.Demand*(1-r.nodeInForce(i, st.below())))
 	}
 	return added, after
 }

@@ -66,6 +66,9 @@ type ClimberState struct {
 	Trial   Trial     `json:"-"`
 	// Futile is until when climbing is not tried again, having moved nothing.
 	Futile time.Time `json:"futile,omitzero"`
+	// Idle is true on a rung that moved nothing; Back is the one before it.
+	Idle bool `json:"idle,omitempty"`
+	Back int  `json:"back,omitempty"`
 	// LowSince is since when a step down would be safe; zero: it is not.
 	LowSince time.Time `json:"-"`
 	// Losses is how many session losses are in the ledger, Down whether the return
@@ -83,20 +86,27 @@ type Learned struct {
 	At     time.Time `json:"at"`
 }
 
-// Trial is a step up whose effect is to be measured.
-type Trial struct {
-	At time.Time // zero: none
-	// Demand and InForce of the link before, Shed of the climber before, all as
-	// believed then.
-	Demand, InForce, Shed float64
-	Steady                bool // the demand was
-}
-
 // Shown is what one neighbour was last shown of one service.
 type Shown struct {
 	Service, Neighbor string
 	IPv4, IPv6        Severity
 	Rung              int
+}
+
+// counts is the rung by which it is judged what a climber sheds.
+func (s *ClimberState) counts() int {
+	if s.Idle {
+		return min(s.Back, s.Rung)
+	}
+	return s.Rung
+}
+
+// below is the rung of the next step down.
+func (s *ClimberState) below() int {
+	if s.Idle {
+		return s.counts()
+	}
+	return s.Rung - 1
 }
 
 func nameOfLink(s *LinkState) string       { return s.Name }

@@ -73,7 +73,7 @@ func (r *round) nodeInForce(i, rung int) float64 {
 func (r *round) shedOf(j, i, rung int) (shed, share float64) {
 	c, st := &r.c.Load.Climbers[j], &r.next.Load.Climbers[j]
 	if j != i {
-		rung = st.Rung
+		rung = st.counts()
 	}
 	l := r.linkOf(j)
 	if l < 0 {

@@ -57,7 +57,7 @@ func (r *round) recall(i int) ClimberState {
 	}
 	st := *was
 	if st.Epoch != c.Epoch {
-		st.Epoch, st.Learned, st.Trial, st.Futile = c.Epoch, nil, Trial{}, time.Time{}
+		st.Epoch, st.Learned, st.Trial, st.Futile, st.Idle = c.Epoch, nil, Trial{}, time.Time{}, false
 	}
 	st.Rung = max(0, min(st.Rung, len(c.Rungs)))
 	if st.Changed.After(r.in.Now) { // the clock was set back: the dwell begins anew
@@ -122,13 +122,10 @@ func (r *round) pin(neighbor string) *Pin {
 
 // move puts a climber on another rung, at the time of the figure that it is for.
 func (r *round) move(i, rung int, at time.Time) {
-	c, st := &r.c.Load.Climbers[i], &r.next.Load.Climbers[i]
+	st := &r.next.Load.Climbers[i]
+	st.Trial, st.Idle = r.begin(i, at), false
 	if l := r.linkOf(i); l >= 0 {
 		link := &r.next.Load.Links[l]
-		st.Trial = Trial{}
-		if shed, _ := c.believed(st, st.Rung, at); rung > st.Rung && !st.Pinned {
-			st.Trial = Trial{at, link.Control.Trend.Level, link.InForce, shed, steady(link, r.deadTime())}
-		}
 		if !link.Moved.Equal(at) {
 			link.Before, link.Moved = link.InForce, at
 		}
@@ -155,7 +152,7 @@ func (r *round) move(i, rung int, at time.Time) {
 func (r *round) report(i int) {
 	c, st, d := &r.c.Load.Climbers[i], &r.next.Load.Climbers[i], &r.out.Climbers[i]
 	d.Rung = st.Rung
-	d.Shed, _ = c.believed(st, st.Rung, r.in.Now)
+	d.Shed, _ = c.believed(st, st.counts(), r.in.Now)
 	if l := r.linkOf(i); l >= 0 && r.c.Load.Links[l].Off != "" {
 		link := &r.out.Links[l]
 		link.Restraint = d.Restraint

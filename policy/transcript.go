@@ -110,6 +110,8 @@ type (
 		Learned  []Learned
 		Trial    Trial
 		Futile   time.Time
+		Idle     bool
+		Back     int
 		LowSince time.Time
 		Losses   uint64
 		Down     bool

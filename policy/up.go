@@ -84,7 +84,7 @@ func (r *round) heat() (first int, all bool) {
 // adds is what a climber's step to another rung would add to its link's shed.
 func (r *round) adds(l, i, rung int) float64 {
 	c, st, at := &r.c.Load.Climbers[i], &r.next.Load.Climbers[i], r.next.Load.Links[l].Control.At
-	here, _ := c.believed(st, st.Rung, at)
+	here, _ := c.believed(st, st.counts(), at)
 	there, _ := c.believed(st, rung, at)
 	return r.weight(i) * (there - here)
 }

@@ -209,6 +209,7 @@ func demand(in Sample, expected float64, deadTime time.Duration) float64 {
 	}
 	none := in.Load / (1 - clamp(in.Before, 0, most))
 	shown := clamp(float64(age)/float64(deadTime), 0, 1)
+	shown *= shown
 	return clamp(expected*(1-shown)+all*shown, min(none, all), max(none, all))
 }
 

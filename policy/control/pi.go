@@ -87,7 +87,9 @@ func (s *State) piSessions(c *Config, in Sample, dt time.Duration) {
 	if !in.Hold {
 		s.Sum = clamp(s.Sum+refuseGain*(err-s.Error+err*float64(dt)/float64(c.Integral)), 0, 1)
 	}
-	s.Error = err
+	if s.Error = err; s.Sum == 0 {
+		s.Error = max(err, 0) // coming closer to the target from below is no reason to refuse
+	}
 	s.Out.Slowdown, s.Out.Shed, s.Out.Forecast = s.Sum, s.Sum, load
 	if len(s.Plan) > 0 && in.Now.Before(s.Plan[0].Until) {
 		s.Plan[0].Until = in.Now // the new plan stands for what was left of it

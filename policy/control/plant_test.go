@@ -3,7 +3,6 @@ package control
 import (
 	"math"
 	"math/rand/v2"
-	"testing"
 	"time"
 )
 
@@ -16,6 +15,7 @@ type plant struct {
 	now     time.Duration
 	on      [2]float64
 	waiting float64
+	first   float64 // share of new sessions whose first choice is the first link
 }
 
 const (
@@ -45,7 +45,7 @@ func (p *plant) second(out [2]Output) {
 	}
 	fresh := max(0, demandAt(p.now)-p.on[0]-p.on[1]-p.waiting) + p.waiting
 	p.waiting = 0
-	first := p.binomial(fresh, 0.5)
+	first := p.binomial(fresh, p.first)
 	choice := [2]float64{first, fresh - first}
 	var refused, dropped [2]float64
 	for i := range choice {
@@ -75,14 +75,13 @@ type course struct {
 }
 
 // play runs the plant for two hours; figures come every period, that late.
-func play(c Config, seed uint64, period, late time.Duration, observe func(t time.Duration, load [2]float64, out [2]Output)) course {
-	p := &plant{rng: rand.New(rand.NewPCG(seed, 1))}
-	p.on = [2]float64{demandAt(0) / 2, demandAt(0) / 2}
+func play(c Config, seed uint64, first float64, period, late time.Duration) course {
+	p := &plant{rng: rand.New(rand.NewPCG(seed, 1)), first: first}
+	p.on = [2]float64{demandAt(0) * first, demandAt(0) * (1 - first)}
 	var states [2]State
 	var out [2]Output
 	var history [][2]float64
 	var a, b []float64
-	start := time.Date(2026, 6, 1, 18, 0, 0, 0, time.UTC)
 	for p.now < 2*time.Hour {
 		p.second(out)
 		history = append(history, [2]float64{p.on[0] / linkSessions, p.on[1] / linkSessions})
@@ -93,9 +92,6 @@ func play(c Config, seed uint64, period, late time.Duration, observe func(t time
 				in.At, in.Load = start.Add(at), history[at/time.Second-1][i]
 			}
 			states[i], out[i] = c.Next(states[i], in)
-		}
-		if observe != nil {
-			observe(p.now, history[len(history)-1], out)
 		}
 		if p.now >= matchBegins+16*time.Minute {
 			a, b = append(a, history[len(history)-1][0]), append(b, history[len(history)-1][1])
@@ -130,15 +126,4 @@ func summarize(a, b []float64) course {
 	}
 	k.correlation = ab / math.Sqrt(aa*bb)
 	return k
-}
-
-func TestTuneWorldcup(t *testing.T) {
-	for _, m := range []Mode{Threshold, Curve, Damped, PI} {
-		c := Default(m)
-		c.Sessions = true
-		for seed := range uint64(4) {
-			t.Logf("%d seed %d: %+v", m, seed, play(c, seed, time.Minute, time.Minute, nil))
-		}
-		t.Logf("%d 10s: %+v", m, play(c, 1, 10*time.Second, 10*time.Second, nil))
-	}
 }

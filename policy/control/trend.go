@@ -11,7 +11,8 @@ type Trend struct {
 	Level float64
 	// Slope and Recent are its rise per second over a longer and a short while.
 	Slope, Recent float64
-	Known         bool
+	// Known is false before the first demand, Moving while a move takes effect.
+	Known, Moving bool
 }
 
 const (
@@ -31,18 +32,23 @@ func weight(dt, memory time.Duration) float64 {
 }
 
 // next takes in the demand dt after the last. What a move of ours does to the
-// load must not pass for a trend: meanwhile the slope only fades.
+// load must not pass for a demand or its trend: meanwhile what was expected before
+// it stands, and the slope fades.
 func (t Trend) next(demand float64, dt, deadTime time.Duration, moving bool) Trend {
-	if !t.Known {
+	switch {
+	case !t.Known:
 		return Trend{Level: demand, Known: true}
+	case moving:
+		fade := 1 - weight(dt, deadTime/trustPart)
+		t.Level = t.after(dt, deadTime)
+		t.Slope, t.Recent, t.Moving = t.Slope*fade, t.Recent*fade, true
+		return t
+	case t.Moving:
+		t.Level, t.Moving = demand, false
+		return t
 	}
 	was := t.Level
 	t.Level += weight(dt, levelTime) * (demand - t.Level)
-	fade := 1 - weight(dt, deadTime/trustPart)
-	if moving {
-		t.Slope, t.Recent = t.Slope*fade, t.Recent*fade
-		return t
-	}
 	if sec := dt.Seconds(); sec > 0 {
 		rise := (t.Level - was) / sec
 		t.Slope += weight(dt, slopeTime) * (rise - t.Slope)
