@@ -165,12 +165,13 @@ func (w *routed) addGroups() {
 			for rank, name := range spec.Near {
 				mine := w.bySite[w.sc.site(name)]
 				favourite := mine[draw.IntN(len(mine))]
+				steered := draw.Float64()
 				for _, r := range mine {
 					asn := w.routes[r].asn
 					if _, drawn := detour[asn]; !drawn {
 						detour[asn] = draw.IntN(2)
 					}
-					cand := candidate{route: r, preference: 100, path: 2 + rank + detour[asn], steered: draw.Float64()}
+					cand := candidate{route: r, preference: 100, path: 2 + rank + detour[asn], steered: steered}
 					if loyal && rank == 0 && r == favourite {
 						cand.preference = 200
 					}
@@ -179,9 +180,10 @@ func (w *routed) addGroups() {
 			}
 			for _, v := range spec.Via {
 				s := w.sc.site(v.Site)
+				steered := draw.Float64()
 				for _, r := range w.bySite[s] {
 					if w.sc.Sites[s].Neighbors[w.routes[r].neighbor].Name == v.Neighbor {
-						c.cands = append(c.cands, candidate{route: r, preference: v.Preference, path: v.Path, steered: draw.Float64()})
+						c.cands = append(c.cands, candidate{route: r, preference: v.Preference, path: v.Path, steered: steered})
 					}
 				}
 			}

@@ -1,7 +1,11 @@
 package sim
 
-// last is the preference of a route with GSHUT (RFC 8326).
-const last = -1
+// The preferences of routes that others are asked not to prefer: those with GSHUT
+// (RFC 8326) are the last resort of all.
+const (
+	shut    = -2
+	steered = -1
+)
 
 // seen is how a group sees a candidate on which it has heard a code.
 func (w *routed) seen(c *candidate, code uint8) (preference, path int, usable bool) {
@@ -11,12 +15,12 @@ func (w *routed) seen(c *candidate, code uint8) (preference, path int, usable bo
 	preference, path = c.preference, c.path
 	if code > 0 {
 		rung := &w.routes[c.route].ladder[code-1]
-		if c.steered < rung.Steer {
-			return 0, 0, false
-		}
 		path += rung.Prepend
-		if rung.Gshut {
-			preference = last
+		switch {
+		case rung.Gshut:
+			preference = shut
+		case c.steered < rung.Steer:
+			preference = steered
 		}
 	}
 	return preference, path, true

@@ -112,6 +112,11 @@ func (r *recorder) take(shed []float64, quiet bool) {
 		}
 		r.shares[i].take(shed[i], swing)
 	}
+	for i := range w.sites {
+		if w.sites[i].down {
+			r.needed = w.now
+		}
+	}
 	if high {
 		r.high += w.dt
 	}

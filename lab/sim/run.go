@@ -1,6 +1,7 @@
 package sim
 
 import (
+	"fmt"
 	"math/rand/v2"
 	"strings"
 	"time"
@@ -82,6 +83,7 @@ type node struct {
 	out        answer
 	read       []int         // by link: how many figures have been read
 	lag        time.Duration // how late it reads them
+	said       []string      // by neighbour: what was last noted
 }
 
 // Observer sees each step of a run, for traces and plots.
@@ -91,6 +93,14 @@ type Observer func(s *Snapshot)
 type Snapshot struct {
 	Now   time.Duration
 	Links []LinkState
+	// Notes say in words what was decided anew, where and why.
+	Notes []string
+}
+
+// explainer is a pilot that can say why a neighbour stands where it stands; kind
+// is the same as long as there is no news.
+type explainer interface {
+	explain(neighbor int) (text, kind string)
 }
 
 // LinkState is a link at one moment. Load and Capacity are in bit/s.
@@ -284,6 +294,29 @@ func (r *run) othersMoved(n *node) time.Duration {
 	return last
 }
 
+// notes are what the nodes have to say.
+func (r *run) notes() []string {
+	var out []string
+	for i := range r.nodes {
+		n := &r.nodes[i]
+		e, ok := n.pilot.(explainer)
+		if !ok || r.base.sites[n.site].down {
+			continue
+		}
+		site := &r.base.sc.Sites[n.site]
+		if n.said == nil {
+			n.said = make([]string, len(site.Neighbors))
+		}
+		for j := range site.Neighbors {
+			if text, kind := e.explain(j); kind != n.said[j] {
+				n.said[j] = kind
+				out = append(out, fmt.Sprintf("%s edge %d, %s: %s", site.Name, n.edge, site.Neighbors[j].Name, text))
+			}
+		}
+	}
+	return out
+}
+
 // events are those that begin or end now.
 func (r *run) events(now time.Duration) {
 	for _, e := range r.base.sc.Events {
@@ -321,7 +354,7 @@ func newSnapshot(sc *Scenario) *Snapshot {
 
 // show fills in a snapshot.
 func (r *run) show(s *Snapshot) {
-	s.Now = r.base.now
+	s.Now, s.Notes = r.base.now, r.notes()
 	for i := range s.Links {
 		l := &s.Links[i]
 		l.Load, l.Home, l.Rung, l.Shed = r.base.links[i].load, r.base.links[i].home, r.w.rung(i), r.shed[i]

@@ -152,8 +152,9 @@ type Neighbor struct {
 
 // Rung is a step of a ladder, as the world takes it.
 type Rung struct {
-	// Steer is the share of the groups that a steering community keeps from using
-	// the route.
+	// Steer is the share of the groups that a steering community has prefer any
+	// other route. It is the same groups at all neighbours of a site: two at once
+	// move them to another site.
 	Steer float64
 	// Prepend is how much longer the path becomes.
 	Prepend int

@@ -2,6 +2,7 @@ package sim
 
 import (
 	"encoding/json"
+	"fmt"
 	"net/netip"
 	"time"
 
@@ -23,6 +24,7 @@ type steering struct {
 	climb   [][]int // by neighbour and rung of its climber: the rung of the world
 	session bool
 	losses  uint64
+	last    policy.Decision
 }
 
 const service = "traffic"
@@ -146,6 +148,7 @@ func (s *steering) decide(in *situation, out *answer) {
 	}
 	var d policy.Decision
 	s.state, d = s.buffer.Next(s.config, s.state, s.input)
+	s.last = d
 	out.wake = -1
 	if !d.Wake.IsZero() {
 		out.wake = d.Wake.Sub(epoch)
@@ -161,6 +164,30 @@ func (s *steering) decide(in *situation, out *answer) {
 			out.slow[i], out.drop[i] = l.Slowdown, l.Drop
 		}
 	}
+}
+
+// explain says of a neighbour where it stands and what keeps it there, and of its
+// link how it is loaded.
+func (s *steering) explain(neighbor int) (text, kind string) {
+	if neighbor >= len(s.last.Climbers) {
+		return "", ""
+	}
+	c := &s.last.Climbers[neighbor]
+	text = fmt.Sprintf("rung %d, penalty %.0f: %s", c.Rung, c.Penalty, c.Restraint)
+	kind = fmt.Sprint(c.Rung, c.Restraint.Hindrance)
+	for i := range s.last.Links {
+		if l := &s.last.Links[i]; l.Name == s.site.Neighbors[neighbor].Link {
+			text += fmt.Sprintf("; load %.2f, demand %.2f, shed %.2f, in force %.2f", l.Utilization, l.Demand, l.Shed, l.InForce)
+			if l.Absorb {
+				text += ", absorbing"
+			}
+			if l.Stale {
+				text += ", stale"
+				kind += " stale"
+			}
+		}
+	}
+	return text, kind
 }
 
 // restart is a node that died and came back: it keeps what is on its disk. What

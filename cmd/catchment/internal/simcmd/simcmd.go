@@ -6,7 +6,10 @@
 package simcmd
 
 import (
+	"bufio"
+	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -38,9 +41,13 @@ type run struct {
 	format      format
 	seeds       int
 	controllers []string
+	seed        int
+	plot        string
+	trace       string
+	why         string
 }
 
-func newRun(env *cli.Env) *run { return &run{env: env, format: "table", seeds: 30} }
+func newRun(env *cli.Env) *run { return &run{env: env, format: "table", seeds: 30, seed: 1} }
 
 func (r *run) command() *cobra.Command {
 	c := &cobra.Command{
@@ -62,7 +69,11 @@ same figures.`,
 	f := c.Flags()
 	f.StringSliceVar(&r.controllers, "controller", nil, "only these: `NAME,...` of "+strings.Join(sim.Controllers(), ", "))
 	f.VarP(&r.format, "output", "o", "how to print")
+	f.StringVar(&r.plot, "plot", "", "also write a page with the curves of one run of each controller to `FILE.html`")
+	f.IntVar(&r.seed, "seed", r.seed, "the seed (`N`) of the run that is plotted, traced or explained")
 	f.IntVar(&r.seeds, "seeds", r.seeds, "how many runs (`N`) of each controller")
+	f.StringVar(&r.trace, "trace", "", "also write each link's load, second by second, to `FILE.csv`; of one scenario and the first controller named, or pi")
+	f.StringVar(&r.why, "why", "", "also write what was decided when, and why, to `FILE`; of the same run")
 	// They fail for a flag that does not exist only.
 	_ = c.RegisterFlagCompletionFunc("output", cobra.FixedCompletions([]string{"table", "json"}, cobra.ShellCompDirectiveNoFileComp))
 	_ = c.RegisterFlagCompletionFunc("controller", cobra.FixedCompletions(sim.Controllers(), cobra.ShellCompDirectiveNoFileComp))
@@ -86,6 +97,14 @@ func (r *run) run(c *cobra.Command, files []string) error {
 		}
 		scenarios = append(scenarios, sc)
 	}
+	if r.trace != "" || r.why != "" {
+		if len(scenarios) > 1 {
+			return exit.Usagef("--trace and --why are of one scenario: name one FILE")
+		}
+	}
+	if r.seed < 1 {
+		return exit.Usagef("--seed %d: write a number from 1", r.seed)
+	}
 	var results sim.Results
 	for _, sc := range scenarios {
 		res, err := sim.Compare(c.Context(), sc, sim.Options{Seeds: r.seeds, Controllers: r.controllers})
@@ -94,7 +113,48 @@ func (r *run) run(c *cobra.Command, files []string) error {
 		}
 		results = append(results, res)
 	}
+	if err := r.files(c.Context(), scenarios); err != nil {
+		return err
+	}
 	return r.print(results)
+}
+
+// files writes what is asked for beside the figures.
+func (r *run) files(ctx context.Context, scenarios []*sim.Scenario) error {
+	one := "pi"
+	if len(r.controllers) > 0 {
+		one = r.controllers[0]
+	}
+	seed := uint64(r.seed)
+	for _, f := range []struct {
+		name  string
+		write func(io.Writer) error
+	}{
+		{r.trace, func(w io.Writer) error { return sim.Trace(w, scenarios[0], one, seed) }},
+		{r.why, func(w io.Writer) error { return sim.Why(w, scenarios[0], one, seed) }},
+	} {
+		if f.name == "" || ctx.Err() != nil {
+			continue
+		}
+		if err := write(f.name, f.write); err != nil {
+			return err
+		}
+	}
+	return ctx.Err()
+}
+
+// write writes a file.
+func write(name string, content func(io.Writer) error) error {
+	f, err := os.Create(name)
+	if err != nil {
+		return exit.Inputf("%w", err)
+	}
+	out := bufio.NewWriter(f)
+	err = errors.Join(content(out), out.Flush(), f.Close())
+	if err != nil {
+		return fmt.Errorf("writing %s: %w", name, err)
+	}
+	return nil
 }
 
 func (r *run) print(results sim.Results) error {
