@@ -85,8 +85,9 @@ func Compare(ctx context.Context, sc *Scenario, o Options) (Result, error) {
 func compare(ctx context.Context, sc *Scenario, names []string, seeds int) (Result, error) {
 	out := Result{Scenario: sc.Name, Seeds: seeds, Controllers: map[string]Summaries{}}
 	all := make([]Figures, len(names)*seeds)
+	workers := max(1, runtime.GOMAXPROCS(0)/len(all))
 	if err := each(ctx, len(all), func(i int) {
-		all[i] = Run(sc, names[i/seeds], uint64(i%seeds)+1, nil)
+		all[i] = play(sc, names[i/seeds], uint64(i%seeds)+1, workers, nil)
 	}); err != nil {
 		return out, err
 	}

@@ -1,8 +1,8 @@
 package sim
 
 import (
-	"fmt"
 	"math/rand/v2"
+	"runtime"
 	"strings"
 	"time"
 )
@@ -122,11 +122,20 @@ type run struct {
 	moved []time.Duration // by site: when it last moved; -1: never
 	near  [][]bool        // by site and site: they share clients
 	shed  []float64       // by link
+	due   []*node         // those that decide in this step
+	// workers is how many nodes may decide at once: each decides by what was known
+	// before the step, so their order makes no difference.
+	workers int
 }
 
 // Run plays a scenario once. see may be nil.
 func Run(sc *Scenario, controller string, seed uint64, see Observer) Figures {
+	return play(sc, controller, seed, runtime.GOMAXPROCS(0), see)
+}
+
+func play(sc *Scenario, controller string, seed uint64, workers int, see Observer) Figures {
 	r := newRun(sc, controller, seed)
+	r.workers = workers
 	var snap *Snapshot
 	if see != nil {
 		snap = newSnapshot(sc)
@@ -209,11 +218,11 @@ func (r *run) step(step int) {
 	for i := range r.feeds {
 		r.feeds[i].take(&r.base.sc.Metrics, now, r.base.links[i].load, r.noise)
 	}
+	r.decide(now)
 	quiet := true
 	turn := 0
 	for i := range r.nodes {
 		n := &r.nodes[i]
-		r.ask(n, now)
 		for _, rung := range n.out.rungs {
 			r.rec.rungs[turn].take(float64(rung), 1)
 			turn++
@@ -245,76 +254,6 @@ func (r *run) acts(n *node, l int) bool {
 		}
 	}
 	return false
-}
-
-// ask has an edge decide, if there is news for it or it asked for this time.
-func (r *run) ask(n *node, now time.Duration) {
-	s := &r.base.sites[n.site]
-	if s.down {
-		return
-	}
-	news := now == 0
-	for l := range n.read {
-		f := &r.feeds[s.first+l]
-		n.in.fresh[l] = false
-		for n.read[l] < f.taken {
-			next := f.recent[n.read[l]%kept]
-			if next.at+r.base.sc.Metrics.Delay+n.lag > now {
-				break
-			}
-			n.in.figures[l], n.in.fresh[l] = next, true
-			n.read[l]++
-			news = true
-		}
-	}
-	if !news && (n.out.wake < 0 || now < n.out.wake) {
-		return
-	}
-	n.in.now, n.in.losses, n.in.others = now, s.losses, r.othersMoved(n)
-	n.pilot.decide(&n.in, &n.out)
-	before := len(r.base.changes)
-	r.w.obey(n.site, n.edge, &n.out)
-	if len(r.base.changes) > before {
-		r.moved[n.site] = now
-	}
-}
-
-// othersMoved is when another site that shares clients with a node's last moved,
-// as the centre would say.
-func (r *run) othersMoved(n *node) time.Duration {
-	last := time.Duration(-1)
-	if !r.base.sc.Load.Centre {
-		return last
-	}
-	for i, t := range r.moved {
-		if i != n.site && r.near[n.site][i] {
-			last = max(last, t)
-		}
-	}
-	return last
-}
-
-// notes are what the nodes have to say.
-func (r *run) notes() []string {
-	var out []string
-	for i := range r.nodes {
-		n := &r.nodes[i]
-		e, ok := n.pilot.(explainer)
-		if !ok || r.base.sites[n.site].down {
-			continue
-		}
-		site := &r.base.sc.Sites[n.site]
-		if n.said == nil {
-			n.said = make([]string, len(site.Neighbors))
-		}
-		for j := range site.Neighbors {
-			if text, kind := e.explain(j); kind != n.said[j] {
-				n.said[j] = kind
-				out = append(out, fmt.Sprintf("%s edge %d, %s: %s", site.Name, n.edge, site.Neighbors[j].Name, text))
-			}
-		}
-	}
-	return out
 }
 
 // events are those that begin or end now.

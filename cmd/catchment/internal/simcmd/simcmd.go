@@ -113,14 +113,14 @@ func (r *run) run(c *cobra.Command, files []string) error {
 		}
 		results = append(results, res)
 	}
-	if err := r.files(c.Context(), scenarios); err != nil {
+	if err := r.files(c.Context(), scenarios, results); err != nil {
 		return err
 	}
 	return r.print(results)
 }
 
 // files writes what is asked for beside the figures.
-func (r *run) files(ctx context.Context, scenarios []*sim.Scenario) error {
+func (r *run) files(ctx context.Context, scenarios []*sim.Scenario, results []sim.Result) error {
 	one := "pi"
 	if len(r.controllers) > 0 {
 		one = r.controllers[0]
@@ -130,6 +130,7 @@ func (r *run) files(ctx context.Context, scenarios []*sim.Scenario) error {
 		name  string
 		write func(io.Writer) error
 	}{
+		{r.plot, func(w io.Writer) error { return sim.Plot(w, scenarios, results, seed) }},
 		{r.trace, func(w io.Writer) error { return sim.Trace(w, scenarios[0], one, seed) }},
 		{r.why, func(w io.Writer) error { return sim.Why(w, scenarios[0], one, seed) }},
 	} {

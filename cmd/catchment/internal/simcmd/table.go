@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"io"
 	"math"
-	"strconv"
 
 	"github.com/catchment-bgp/catchment/cmd/catchment/internal/output"
 	"github.com/catchment-bgp/catchment/lab/sim"
@@ -49,28 +48,11 @@ func grid(w io.Writer, title string, r sim.Result) error {
 		there := false
 		for _, c := range columns {
 			there = there || !math.IsNaN(c[f].Median)
-			row = append(row, output.Cell{Text: short(c[f].Median) + "/" + short(c[f].Worst)})
+			row = append(row, output.Cell{Text: sim.Short(c[f].Median) + "/" + sim.Short(c[f].Worst)})
 		}
 		if there {
 			g.Row(row...)
 		}
 	}
 	return g.Write(w)
-}
-
-// short gives a number in a few characters.
-func short(x float64) string {
-	switch a := math.Abs(x); {
-	case x == 0:
-		return "0"
-	case a < 10:
-		return strconv.FormatFloat(math.Round(x*1000)/1000, 'f', -1, 64)
-	case a < 1e5:
-		return strconv.FormatFloat(x, 'f', 0, 64)
-	case a < 1e9:
-		return strconv.FormatFloat(x/1e6, 'f', 1, 64) + "M"
-	case a < 1e12:
-		return strconv.FormatFloat(x/1e9, 'f', 1, 64) + "G"
-	}
-	return strconv.FormatFloat(x/1e12, 'f', 1, 64) + "T"
 }
