@@ -83,11 +83,15 @@ func (r *round) chargeChange(svc *Service, k, i int, was *Shown, now Shown) {
 		return
 	}
 	c := &r.c.Load.Climbers[i]
+	last := now.Rung > was.Rung && r.leavesNone(i, now.Rung)
 	for _, p := range svc.Prefixes {
 		if !svc.Neighbors[k].carries(p) {
 			continue
 		}
 		if e := c.event(was.face(p, c), now.face(p, c)); e != 0 {
+			if last {
+				e = flap.Withdrawal
+			}
 			r.enter(e, c, p, 1)
 		}
 	}

@@ -111,6 +111,11 @@ func (r *round) leavesNone(i, rung int) bool {
 	}
 	for j := range cs {
 		stands := r.next.Load.Climbers[j].Rung
+		for _, planned := range r.b.plan {
+			if planned.climber == j {
+				stands = planned.rung
+			}
+		}
 		if j == i {
 			stands = rung
 		}
