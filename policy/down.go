@@ -67,7 +67,7 @@ func (r *round) descend(l, i int) (added float64, why Restraint) {
 	if no := r.others(st, at); no.Hindrance != Content {
 		return added, no
 	}
-	return added, r.affordable(i, st.below())
+	return added, r.affordable(l, i, st.below())
 }
 
 // afterStepDown is by how much the climber's link would be fuller after a step
