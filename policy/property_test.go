@@ -141,10 +141,7 @@ func mustJSON(t rapid.TB, v any) string {
 // checkMoves holds each change of a rung that the controller made to the rules.
 func checkMoves(t *rapid.T, c Config, was, is State, in Input, d Decision, changed map[string]time.Time) {
 	for i, cd := range d.Climbers {
-		old := 0
-		if len(was.Load.Climbers) > i {
-			old = was.Load.Climbers[i].Rung
-		}
+		old := rungOf(was, i)
 		if cd.Rung < 0 || cd.Rung > len(c.Load.Climbers[i].Rungs) || !(cd.Shed >= 0 && cd.Shed <= 1) {
 			t.Fatalf("%+v", cd)
 		}
@@ -158,6 +155,14 @@ func checkMoves(t *rapid.T, c Config, was, is State, in Input, d Decision, chang
 		}
 		changed[cd.Name] = in.Now
 	}
+}
+
+// rungOf is the rung on which climber i stood.
+func rungOf(s State, i int) int {
+	if i < len(s.Load.Climbers) {
+		return s.Load.Climbers[i].Rung
+	}
+	return 0
 }
 
 func checkMove(t *rapid.T, c Config, was State, in Input, d Decision, i, old int, changed map[string]time.Time) {
@@ -219,7 +224,7 @@ func TestTheLoadAloneNeverPassesTheBudget(t *testing.T) {
 				if !d.Climbers[i].Moved || len(c.Load.Flap.Profiles) == 0 {
 					continue
 				}
-				charge := map[flap.Event]float64{flap.Withdrawal: 1000, flap.AttributeChange: 500}[cl.charged(was.Load.Climbers[i].Rung, d.Climbers[i].Rung)]
+				charge := map[flap.Event]float64{flap.Withdrawal: 1000, flap.AttributeChange: 500}[cl.charged(rungOf(was, i), d.Climbers[i].Rung)]
 				if penalties[cl.ASN] += charge * c.Load.Flap.Exploration; penalties[cl.ASN] >= 2000 {
 					t.Fatalf("AS %d suppresses at %v: %+v", cl.ASN, penalties[cl.ASN], d.Climbers[i])
 				}
@@ -242,11 +247,11 @@ func TestAConstantLoadDoesNotFlap(t *testing.T) {
 			was := p.s
 			p.at(d, loads)
 			for i, cd := range p.d.Climbers {
-				if len(was.Load.Climbers) == 0 || cd.Rung == was.Load.Climbers[i].Rung {
+				if cd.Rung == rungOf(was, i) {
 					continue
 				}
 				way := 1
-				if cd.Rung < was.Load.Climbers[i].Rung {
+				if cd.Rung < rungOf(was, i) {
 					way = -1
 				}
 				if last[cd.Name] != 0 && last[cd.Name] != way {
