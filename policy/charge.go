@@ -2,6 +2,7 @@ package policy
 
 import (
 	"net/netip"
+	"time"
 
 	"github.com/catchment-bgp/catchment/policy/flap"
 )
@@ -30,7 +31,7 @@ func (r *round) charge() {
 		sd := &r.out.Services[s]
 		for k := range sd.Neighbors {
 			nd := &sd.Neighbors[k]
-			now := Shown{sd.Name, nd.Name, nd.IPv4.Severity, nd.IPv6.Severity, nd.Rung}
+			now := Shown{sd.Name, nd.Name, nd.IPv4.besideLoad(), nd.IPv6.besideLoad(), nd.Rung}
 			next.Shown[n] = now
 			was := r.shown(n, sd.Name, nd.Name)
 			if i := r.climberOf(nd.Name, k); i >= 0 {
@@ -46,6 +47,14 @@ func (r *round) charge() {
 		st.Down = (st.Down || session.Losses > st.Losses) && !session.Up
 		st.Losses = session.Losses
 	}
+}
+
+// besideLoad is the severity of a cause but for load, of which the rung tells.
+func (c Cause) besideLoad() Severity {
+	if c.Reason == Load {
+		return Announced
+	}
+	return c.Severity
 }
 
 // shown is what the neighbour was shown before; nil: nothing yet.
@@ -83,12 +92,20 @@ func (r *round) chargeChange(svc *Service, k, i int, was *Shown, now Shown) {
 		return
 	}
 	c := &r.c.Load.Climbers[i]
+	last := now.Rung > was.Rung && r.leavesNone(i, now.Rung)
+	when := r.in.Now
+	if st := &r.next.Load.Climbers[i]; r.out.Climbers[i].Moved && !st.Pinned && c.Share.Edges <= 1 {
+		when = st.Since
+	}
 	for _, p := range svc.Prefixes {
 		if !svc.Neighbors[k].carries(p) {
 			continue
 		}
 		if e := c.event(was.face(p, c), now.face(p, c)); e != 0 {
-			r.enter(e, c, p, 1)
+			if last {
+				e = flap.Withdrawal
+			}
+			r.enter(e, when, c, p, 1)
 		}
 	}
 }
@@ -152,8 +169,8 @@ func (r *round) chargeSession(svc *Service, k, i int, restarted bool, now Shown)
 	}
 	for _, p := range svc.Prefixes {
 		if svc.Neighbors[k].carries(p) && now.face(p, c).severity != Withdrawn {
-			r.enter(flap.Withdrawal, c, p, lost)
-			r.enter(flap.Readvertisement, c, p, back)
+			r.enter(flap.Withdrawal, r.in.Now, c, p, lost)
+			r.enter(flap.Readvertisement, r.in.Now, c, p, back)
 		}
 	}
 }
@@ -163,10 +180,10 @@ func (r *round) chargeSession(svc *Service, k, i int, restarted bool, now Shown)
 const mostLosses = 50
 
 // enter charges an event some times.
-func (r *round) enter(e flap.Event, c *Climber, p netip.Prefix, times int) {
+func (r *round) enter(e flap.Event, when time.Time, c *Climber, p netip.Prefix, times int) {
 	for range times {
 		key := [1]flap.Key{{ASN: c.ASN, Prefix: p}}
-		r.next.Load.Ledger = r.next.Load.Ledger.Charge(r.c.Load.Flap, r.in.Now, e, key[:]...)
+		r.next.Load.Ledger = r.next.Load.Ledger.Charge(r.c.Load.Flap, when, e, key[:]...)
 	}
 }
 

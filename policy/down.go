@@ -22,6 +22,10 @@ func (r *round) down() {
 		if st.Rung == 0 || st.Pinned || l < 0 {
 			continue
 		}
+		if !r.fresh(l) {
+			st.LowSince = time.Time{}
+			continue
+		}
 		added, why := r.descend(l, i)
 		if r.b.heat[l] == cool {
 			r.out.Climbers[i].Restraint = why
@@ -38,14 +42,14 @@ func (r *round) down() {
 // descend says whether a climber may step down now, and what that adds to the load.
 func (r *round) descend(l, i int) (added float64, why Restraint) {
 	st := &r.next.Load.Climbers[i]
-	if !r.fresh(l) {
-		return 0, Restraint{Hindrance: Stale}
-	}
 	at := r.next.Load.Links[l].Control.At
 	added, after := r.afterStepDown(l, i)
 	safe := after <= low
 	if r.cc.Mode == control.Threshold {
 		safe = r.out.Links[l].Utilization < r.cc.Low
+	}
+	if r.gap(l) {
+		st.LowSince = time.Time{}
 	}
 	st.LowSince = since(st.LowSince, at, safe)
 	if no := r.dwelling(l, st, r.dwellDown(st.Since)); no.Hindrance != Content {
@@ -63,14 +67,17 @@ func (r *round) descend(l, i int) (added float64, why Restraint) {
 	if no := r.others(st, at); no.Hindrance != Content {
 		return added, no
 	}
-	return added, r.affordable(i, st.below())
+	return added, r.affordable(l, i, st.below())
 }
 
 // afterStepDown is by how much the climber's link would be fuller after a step
 // down, and how full it, or the node, would be.
 func (r *round) afterStepDown(l, i int) (added, after float64) {
 	st, link := &r.next.Load.Climbers[i], &r.next.Load.Links[l]
-	demand := max(r.out.Links[l].Demand, link.Control.Trend.Level)
+	demand := r.out.Links[l].Demand
+	if t := link.Control.Trend; !t.Moving {
+		demand = max(demand, t.Level)
+	}
 	added = -r.adds(l, i, st.below()) * demand
 	after = demand*(1-link.InForce) + added
 	if n := &r.node; n.Known {

@@ -66,20 +66,33 @@ func (r *round) look(l *Link, st *LinkState, d *LinkDecision, s Sample) {
 	if d.Known = !at.IsZero(); !d.Known {
 		return
 	}
-	period := l.Period
-	if period <= 0 {
-		period = anyPeriod
-	}
-	stale := at.Add(missed * period)
+	stale := at.Add(l.lasts())
 	d.Stale = !r.in.Now.Before(stale)
 	r.wake(stale)
 	r.wake(out.Until)
 	d.Utilization, d.Age = st.Control.Load, max(0, r.in.Now.Sub(at))
 	d.Demand, d.Forecast = out.Demand, out.Forecast
 	d.Shed, d.Slowdown, d.Drop = out.Shed, out.Slowdown, out.Drop
+	if isNew && st.Control.Spacing > l.lasts() {
+		st.OverSince = time.Time{}
+	}
 	if isNew {
 		st.OverSince = since(st.OverSince, at, d.wants(st))
 	}
+}
+
+// lasts is how long a figure of the link is good for.
+func (l *Link) lasts() time.Duration {
+	if l.Period <= 0 {
+		return missed * anyPeriod
+	}
+	return missed * l.Period
+}
+
+// gap says whether figures were missing before the newest one: what lasted until
+// then need not have lasted through.
+func (r *round) gap(l int) bool {
+	return r.next.Load.Links[l].Control.Spacing > r.c.Load.Links[l].lasts()
 }
 
 // since keeps the time at which something began, while it lasts.

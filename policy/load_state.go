@@ -86,7 +86,8 @@ type Learned struct {
 	At     time.Time `json:"at"`
 }
 
-// Shown is what one neighbour was last shown of one service.
+// Shown is what one neighbour was last shown of one service: the severities but
+// for load, of which the rung tells.
 type Shown struct {
 	Service, Neighbor string
 	IPv4, IPv6        Severity

@@ -70,7 +70,7 @@ func (r *round) mayTake(l, i, rung int, sheds float64, alone bool) Restraint {
 	if to := r.landsOn(l, sheds); alone && to >= 0 {
 		return Restraint{WouldLand, time.Time{}, r.c.Load.Links[to].Name}
 	}
-	return r.affordable(i, rung)
+	return r.affordable(l, i, rung)
 }
 
 // landsOn returns a link that what is shed from another would lift over the brim;
@@ -111,6 +111,11 @@ func (r *round) leavesNone(i, rung int) bool {
 	}
 	for j := range cs {
 		stands := r.next.Load.Climbers[j].Rung
+		for _, planned := range r.b.plan {
+			if planned.climber == j {
+				stands = planned.rung
+			}
+		}
 		if j == i {
 			stands = rung
 		}
@@ -131,15 +136,30 @@ func (c *Climber) plainTop() int {
 }
 
 // affordable asks the ledger for a change of a climber's rung.
-func (r *round) affordable(i, rung int) Restraint {
-	keys, event := r.touched(r.b.keys, i, rung)
-	ok, next := r.next.Load.Ledger.Allow(r.c.Load.Flap, r.c.Load.Climbers[i].Share, r.in.Now, event, keys...)
-	r.b.keys = keys[:len(r.b.keys)]
-	if ok {
-		return Restraint{}
+//
+// What the controller changes is charged at the time of the figure that it was
+// changed for, and asked for by that of the newest one, so that nodes which see
+// the same figures are answered alike whenever they look. A figure may have been
+// that much older then than now: as long as one is good for. Edges that take turns
+// by the clock go by the clock.
+func (r *round) affordable(l, i, rung int) Restraint {
+	share, now, late := r.c.Load.Climbers[i].Share, r.in.Now, time.Duration(0)
+	if share.Edges <= 1 {
+		late = r.c.Load.Links[l].lasts()
+		now = r.next.Load.Links[l].Control.At.Add(-late)
 	}
-	r.wake(next)
-	return Restraint{Ledger, next, ""}
+	keys, event := r.touched(r.b.keys, i, rung)
+	ok, next := r.next.Load.Ledger.Allow(r.c.Load.Flap, share, now, event, keys...)
+	r.b.keys = keys[:len(r.b.keys)]
+	switch {
+	case ok:
+		return Restraint{}
+	case next.IsZero():
+		return Restraint{Hindrance: Ledger}
+	case share.Edges > 1:
+		r.wake(next)
+	}
+	return Restraint{Ledger, next.Add(late), ""}
 }
 
 // touched appends the ledger's keys of what a change of rung touches, and says how

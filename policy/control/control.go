@@ -195,7 +195,7 @@ func (s *State) advance(c *Config, in Sample, dt time.Duration) {
 	converging := !in.Moved.IsZero() && in.At.Before(in.Moved.Add(c.DeadTime))
 	demand := demand(in, s.Trend.after(dt, c.DeadTime), c.DeadTime)
 	s.Trend = s.Trend.next(demand, dt, c.DeadTime, converging)
-	s.Out = Output{Demand: demand, Forecast: max(demand, s.Trend.ahead(c.DeadTime)) * (1 - in.InForce)}
+	s.Out = Output{Demand: demand, Forecast: s.Trend.ahead(demand, c.DeadTime) * (1 - in.InForce)}
 }
 
 // demand is what the load would be if nothing were shed. While a move takes

@@ -31,7 +31,7 @@ func (s *State) pi(c *Config, in Sample, dt time.Duration) {
 // in flight counts as landed (Smith's predictor). The integral is frozen until
 // everything has landed.
 func (s *State) piRoutes(c *Config, in Sample, dt time.Duration) {
-	demand := max(s.Trend.ahead(c.DeadTime), s.Out.Demand)
+	demand := s.Trend.ahead(s.Out.Demand, c.DeadTime)
 	if demand <= 0 {
 		s.Sum = 0
 		return

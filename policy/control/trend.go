@@ -63,9 +63,12 @@ func (t Trend) after(d, deadTime time.Duration) float64 {
 	return max(0, t.Level+t.Slope*trust.Seconds()*weight(d, trust))
 }
 
-// ahead is the demand that a move of now should be made for. Only a rise is
-// expected that is still under way, and no more than once over.
-func (t Trend) ahead(deadTime time.Duration) float64 {
+// ahead is the demand that a move of now should be made for, of which one is known.
+// Only a rise is expected that is still under way, and no more than once over.
+func (t Trend) ahead(known float64, deadTime time.Duration) float64 {
+	if t.Moving {
+		return known
+	}
 	t.Slope = min(t.Slope, t.Recent)
-	return clamp(t.after(deadTime/leadPart, deadTime)-noise, t.Level, 2*t.Level)
+	return max(known, clamp(t.after(deadTime/leadPart, deadTime)-noise, t.Level, 2*t.Level))
 }
