@@ -277,9 +277,10 @@ func (w *crowded) split(a *audience, n float64) []float64 {
 		p := min(1, a.classes[i].share/max(share, 1e-12))
 		x := n * p
 		if i < len(a.classes)-1 {
-			x += math.Sqrt(n*p*(1-p)) * w.dice.NormFloat64()
+			most := min(x, n-x) // alike in both directions, or it would favour one
+			x += min(max(math.Sqrt(n*p*(1-p))*w.dice.NormFloat64(), -most), most)
 		}
-		out[i] = min(max(x, 0), n)
+		out[i] = x
 		n -= out[i]
 		share -= a.classes[i].share
 	}
