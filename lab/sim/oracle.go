@@ -120,6 +120,9 @@ func (w *routed) foresee() *plan {
 	out := &plan{}
 	var last phase
 	for i, p := range w.phases() {
+		if i > 0 && slices.Equal(p.demands, last.demands) && slices.Equal(p.down, last.down) {
+			continue // nothing new
+		}
 		s.demands, s.down = p.demands, p.down
 		rungs := w.choose(s, before)
 		if i == 0 || !slices.Equal(rungs, before) {
@@ -158,7 +161,7 @@ func (w *routed) choose(s *still, before []int) []int {
 	best := search{w: w, s: s, before: before, rungs: slices.Clone(s.rungs), cost: s.judge(before)}
 	if len(hot) == 0 {
 		best.start(before)
-		best.climb(false)
+		best.climb()
 		return best.rungs
 	}
 	if all := w.ladders(slices.Concat(hot, near)); w.combinations(all) <= mostTried {
@@ -166,7 +169,7 @@ func (w *routed) choose(s *still, before []int) []int {
 		return best.rungs
 	}
 	best.start(before)
-	best.climb(false)
+	best.climb()
 	level := make([]int, len(w.routes))
 	for rung := 0; rung < 8; rung++ {
 		other := best
@@ -175,12 +178,14 @@ func (w *routed) choose(s *still, before []int) []int {
 		}
 		other.rungs, other.cost = nil, cost{lost: 1e300}
 		other.start(level)
-		other.climb(false)
+		other.climb()
 		if other.cost.compare(best.cost) < 0 {
 			best = other
 		}
 	}
-	best.climb(true)
+	if best.cost.over > 0 || best.cost.high > 0 {
+		best.pairs(hot)
+	}
 	return best.rungs
 }
 
@@ -257,20 +262,31 @@ func (b *search) take() bool {
 	return true
 }
 
-// climb tries the combinations of each busy site, or with pairs of each and every
-// site that shares clients with it, until nothing is better.
-func (b *search) climb(pairs bool) {
-	for range 8 {
+// sweeps bounds how often the sites are gone through.
+const sweeps = 8
+
+// climb tries the combinations of each busy site until nothing is better.
+func (b *search) climb() {
+	for range sweeps {
 		better := false
 		for site := range b.w.sites {
 			b.s.set(b.rungs)
-			if !b.w.busy(b.s, site) {
-				continue
-			}
-			if !pairs {
+			if b.w.busy(b.s, site) {
 				better = b.product(b.w.ladders([]int{site})) || better
-				continue
 			}
+		}
+		if !better {
+			return
+		}
+	}
+}
+
+// pairs tries the combinations of each hot site with each that shares clients with
+// it, until nothing is better.
+func (b *search) pairs(hot []int) {
+	for range sweeps {
+		better := false
+		for _, site := range hot {
 			for other := range b.w.sites {
 				if other != site && b.w.near[site][other] {
 					better = b.product(b.w.ladders([]int{site, other})) || better

@@ -60,9 +60,9 @@ func TestSearchingPartByPartIsNearlyAsGood(t *testing.T) {
 	all := s.judge(before)
 	b := search{w: w, s: s, before: before}
 	b.start(before)
-	b.climb(false)
+	b.climb()
 	one := b.cost
-	b.climb(true)
+	b.pairs([]int{0, 1, 2})
 	if all.compare(b.cost) > 0 || b.cost.compare(one) > 0 {
 		t.Errorf("all at once %+v, two sites at a time %+v, one %+v", all, b.cost, one)
 	}
