@@ -76,19 +76,19 @@ func (r *round) mayTake(l, i, rung int, sheds float64, alone bool) Restraint {
 // landsOn returns a link that what is shed from another would lift over the brim;
 // -1: none.
 func (r *round) landsOn(l int, sheds float64) int {
-	from := &r.next.Load.Links[l]
-	amount := sheds * r.out.Links[l].Demand * from.Capacity
 	for o := range r.out.Links {
-		to, d := &r.next.Load.Links[o], &r.out.Links[o]
-		if o == l || !d.Known {
-			continue
-		}
-		lands := amount * r.landing(l, o)
-		if lands > 0 && max(d.Forecast, d.Utilization)+lands/to.Capacity > brim {
+		if o != l && r.out.Links[o].Known && !r.room(l, o, sheds) {
 			return o
 		}
 	}
 	return -1
+}
+
+// room says whether what of a link's shed lands on another stays below the brim.
+func (r *round) room(l, o int, sheds float64) bool {
+	lands := sheds * r.out.Links[l].Demand * r.next.Load.Links[l].Capacity * r.landing(l, o)
+	d := &r.out.Links[o]
+	return !(lands > 0) || max(d.Forecast, d.Utilization)+lands/r.next.Load.Links[o].Capacity <= brim
 }
 
 // landing is the share of what one link sheds that may land on another: as it was
