@@ -85,10 +85,31 @@ func (r *round) landsOn(l int, sheds float64) int {
 }
 
 // room says whether what of a link's shed lands on another stays below the brim.
+// What the other sheds, too, does not land there: clients see no difference.
 func (r *round) room(l, o int, sheds float64) bool {
-	lands := sheds * r.out.Links[l].Demand * r.next.Load.Links[l].Capacity * r.landing(l, o)
-	d := &r.out.Links[o]
-	return !(lands > 0) || max(d.Forecast, d.Utilization)+lands/r.next.Load.Links[o].Capacity <= brim
+	from, to, d := &r.next.Load.Links[l], &r.next.Load.Links[o], &r.out.Links[o]
+	planned := r.planned(o)
+	lands := from.InForce + sheds - max(from.InForce, to.InForce+planned)
+	if lands <= 0 {
+		return true
+	}
+	lands *= r.out.Links[l].Demand * from.Capacity * r.landing(l, o) / to.Capacity
+	most := brim
+	if planned > 0 { // it moves as well: it need only not get fuller
+		most = max(brim, d.Utilization)
+	}
+	return !(lands > 0) || max(d.Forecast, d.Utilization)-planned*d.Demand+lands <= most
+}
+
+// planned is what the step that is planned for a link sheds of it.
+func (r *round) planned(l int) float64 {
+	sum := 0.0
+	for _, c := range r.b.plan {
+		if r.linkOf(c.climber) == l {
+			sum += c.cost
+		}
+	}
+	return sum
 }
 
 // landing is the share of what one link sheds that may land on another: as it was

@@ -1,6 +1,7 @@
 package policy
 
 import (
+	"slices"
 	"time"
 
 	"github.com/catchment-bgp/catchment/policy/control"
@@ -151,7 +152,8 @@ func (r *round) upAlone(l int) bool {
 	return true
 }
 
-// upTogether moves the best climber of each link, as far as it may.
+// upTogether moves the best climber of each hot link, as far as it may and nothing
+// lands on a link that stays.
 func (r *round) upTogether() {
 	var at time.Time
 	for l := range r.out.Links {
@@ -166,8 +168,33 @@ func (r *round) upTogether() {
 			r.b.plan = append(r.b.plan, best)
 		}
 	}
+	for k := 0; k < len(r.b.plan); k++ {
+		if !r.fit(k) {
+			r.b.plan = slices.Delete(r.b.plan, k, k+1)
+			k = -1 // one that stays may stand in the way of others
+		}
+	}
 	for _, c := range r.b.plan {
 		r.move(c.climber, c.rung, at)
+	}
+}
+
+// fit lowers a planned step until nothing of it lands where there is no room. It
+// says whether any is left.
+func (r *round) fit(k int) bool {
+	c := &r.b.plan[k]
+	l := r.linkOf(c.climber)
+	for {
+		to := r.landsOn(l, c.cost)
+		if to < 0 {
+			return true
+		}
+		if c.rung--; c.rung <= r.next.Load.Climbers[c.climber].Rung {
+			why := Restraint{WouldLand, time.Time{}, r.c.Load.Links[to].Name}
+			r.out.Climbers[c.climber].Restraint, r.out.Links[l].Restraint, r.out.Links[l].Absorb = why, why, true
+			return false
+		}
+		c.cost = r.adds(l, c.climber, c.rung)
 	}
 }
 
