@@ -77,6 +77,8 @@ const (
 	TopRung
 	// WouldLand: what it sheds would overload another link of ours.
 	WouldLand
+	// TooMuch: the next step would shed far more than is wanted.
+	TooMuch
 	// Futile: the last step moved next to nothing.
 	Futile
 	// NotChosen: another neighbour is better suited.
@@ -84,7 +86,7 @@ const (
 )
 
 var hindranceNames = [...]string{"content", "no_controller", "uncontrollable", "no_ladder", "pinned", "no_figure", "stale", "sessions",
-	"gathering", "still_needed", "dwelling", "other_mover", "ledger", "needs_grant", "top_rung", "would_land", "futile", "not_chosen"}
+	"gathering", "still_needed", "dwelling", "other_mover", "ledger", "needs_grant", "top_rung", "would_land", "too_much", "futile", "not_chosen"}
 
 // String gives the name that status and metrics use.
 func (h Hindrance) String() string { return name(hindranceNames[:], int(h)) }
@@ -92,7 +94,7 @@ func (h Hindrance) String() string { return name(hindranceNames[:], int(h)) }
 // lasting says whether waiting does not help: the link must take what it gets.
 func (r Restraint) lasting() bool {
 	switch r.Hindrance {
-	case Uncontrollable, NoLadder, NeedsGrant, TopRung, WouldLand, Futile:
+	case Uncontrollable, NoLadder, NeedsGrant, TopRung, WouldLand, TooMuch, Futile:
 		return true
 	case Ledger:
 		return r.Until.IsZero()
@@ -114,7 +116,7 @@ var hindranceTexts = [...]string{
 	SessionsAct: "sessions are refused and moved instead", Gathering: "not wanted for long enough yet", StillNeeded: "without it the load would be too high", Dwelling: "it moved just now",
 	OtherMover: "another neighbour or node moved just now", Ledger: "one more change could make others damp the prefix",
 	NeedsGrant: "the next rung withdraws or makes others withdraw, which needs leave", TopRung: "it is on its highest rung",
-	WouldLand: "what it sheds would overload another link of this node", Futile: "the last step moved next to nothing",
+	WouldLand: "what it sheds would overload another link of this node", TooMuch: "the next step would shed far more than is wanted", Futile: "the last step moved next to nothing",
 	NotChosen: "another neighbour is better suited",
 }
 

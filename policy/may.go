@@ -76,19 +76,40 @@ func (r *round) mayTake(l, i, rung int, sheds float64, alone bool) Restraint {
 // landsOn returns a link that what is shed from another would lift over the brim;
 // -1: none.
 func (r *round) landsOn(l int, sheds float64) int {
-	from := &r.next.Load.Links[l]
-	amount := sheds * r.out.Links[l].Demand * from.Capacity
 	for o := range r.out.Links {
-		to, d := &r.next.Load.Links[o], &r.out.Links[o]
-		if o == l || !d.Known {
-			continue
-		}
-		lands := amount * r.landing(l, o)
-		if lands > 0 && max(d.Forecast, d.Utilization)+lands/to.Capacity > brim {
+		if o != l && r.out.Links[o].Known && !r.room(l, o, sheds) {
 			return o
 		}
 	}
 	return -1
+}
+
+// room says whether what of a link's shed lands on another stays below the brim.
+// What the other sheds, too, does not land there: clients see no difference.
+func (r *round) room(l, o int, sheds float64) bool {
+	from, to, d := &r.next.Load.Links[l], &r.next.Load.Links[o], &r.out.Links[o]
+	planned := r.planned(o)
+	lands := from.InForce + sheds - max(from.InForce, to.InForce+planned)
+	if lands <= 0 {
+		return true
+	}
+	lands *= r.out.Links[l].Demand * from.Capacity * r.landing(l, o) / to.Capacity
+	most := brim
+	if planned > 0 { // it moves as well: it need only not get fuller
+		most = max(brim, d.Utilization)
+	}
+	return !(lands > 0) || max(d.Forecast, d.Utilization)-planned*d.Demand+lands <= most
+}
+
+// planned is what the step that is planned for a link sheds of it.
+func (r *round) planned(l int) float64 {
+	sum := 0.0
+	for _, c := range r.b.plan {
+		if r.linkOf(c.climber) == l {
+			sum += c.cost
+		}
+	}
+	return sum
 }
 
 // landing is the share of what one link sheds that may land on another: as it was

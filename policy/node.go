@@ -19,7 +19,6 @@ func (r *round) heatAll() (first int, all bool) {
 // of several the cheapest. It says whether there was one.
 func (r *round) upForNode() bool {
 	var best candidate
-	r.b.keys = r.b.keys[:0]
 	for i := range r.c.Load.Climbers {
 		l := r.linkOf(i)
 		if l < 0 || r.c.Load.Links[l].Off != "" || !r.fresh(l) || r.ready(l, i).Hindrance != Content {

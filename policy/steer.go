@@ -13,7 +13,7 @@ func (r *round) load() {
 	next.Ledger = r.was.Load.Ledger.Resume(r.in.Now)
 	next.Moved = r.was.Load.Moved
 	r.places()
-	r.b.plan = r.b.plan[:0]
+	r.b.plan, r.b.keys = r.b.plan[:0], r.b.keys[:0]
 	next.Climbers = resize(next.Climbers, len(lc.Climbers))
 	r.out.Climbers = resize(r.out.Climbers, len(lc.Climbers))
 	for i := range lc.Climbers {

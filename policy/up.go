@@ -1,9 +1,20 @@
 package policy
 
 import (
+	"slices"
 	"time"
 
 	"github.com/catchment-bgp/catchment/policy/control"
+)
+
+const (
+	// coarse is by how much a step may shed more than is wanted, if the load is
+	// bearable without it.
+	coarse = 0.15
+	// ample is that load.
+	ample = 0.92
+	// courtesy is for how long after others moved it is borne.
+	courtesy = 15 * time.Minute
 )
 
 // heat says of a link whether it wants more shed than it has.
@@ -56,8 +67,29 @@ func (r *round) up() {
 		return
 	}
 	for l := first; l >= 0 && !r.upAlone(l); l = r.pick() {
+		if r.out.Links[l].Restraint.Hindrance == WouldLand && r.heatWarm(l) {
+			r.upTogether()
+			return
+		}
 		r.b.heat[l] = tried
 	}
+}
+
+// heatWarm takes the links that stand in the way of what a hot one would shed for
+// hot, too, if they are nearly so. It says whether those are all that do: then a
+// step of all lands on none of them.
+func (r *round) heatWarm(l int) bool {
+	for o := range r.out.Links {
+		d := &r.out.Links[o]
+		if o == l || !d.Known || r.c.Load.Links[o].Off != "" || r.room(l, o, r.wanted(l)-r.next.Load.Links[l].InForce) {
+			continue
+		}
+		if !r.fresh(o) || d.Utilization < low {
+			return false
+		}
+		r.b.heat[o] = hot
+	}
+	return true
 }
 
 // heat finds the links that want more shed than they have. It returns the hottest
@@ -66,12 +98,12 @@ func (r *round) heat() (first int, all bool) {
 	r.b.heat = resize(r.b.heat, len(r.out.Links))
 	n, others := 0, 0
 	for l := range r.out.Links {
-		st, d := &r.next.Load.Links[l], &r.out.Links[l]
+		st := &r.next.Load.Links[l]
 		r.b.heat[l] = cool
 		switch {
-		case r.c.Load.Links[l].Off != "" || !d.Known:
+		case r.c.Load.Links[l].Off != "" || !r.out.Links[l].Known:
 			// Nothing is known of it, and nothing asked of it.
-		case r.fresh(l) && d.wants(st) && r.lasted(st, r.c.Load.Links[l].Period):
+		case r.fresh(l) && r.wanted(l) > st.InForce+hysteresis && r.lasted(st, r.c.Load.Links[l].Period):
 			r.b.heat[l] = hot
 			n++
 		default:
@@ -112,7 +144,6 @@ func (r *round) pick() int {
 
 // upAlone moves the best climber of a link.
 func (r *round) upAlone(l int) bool {
-	r.b.keys = r.b.keys[:0]
 	best := r.best(l, true)
 	if best.rung == 0 {
 		return false
@@ -121,10 +152,10 @@ func (r *round) upAlone(l int) bool {
 	return true
 }
 
-// upTogether moves the best climber of each link, as far as it may.
+// upTogether moves the best climber of each hot link, as far as it may and nothing
+// lands on a link that stays.
 func (r *round) upTogether() {
 	var at time.Time
-	r.b.keys, r.b.plan = r.b.keys[:0], r.b.plan[:0]
 	for l := range r.out.Links {
 		if r.b.heat[l] != hot {
 			continue
@@ -137,8 +168,33 @@ func (r *round) upTogether() {
 			r.b.plan = append(r.b.plan, best)
 		}
 	}
+	for k := 0; k < len(r.b.plan); k++ {
+		if !r.fit(k) {
+			r.b.plan = slices.Delete(r.b.plan, k, k+1)
+			k = -1 // one that stays may stand in the way of others
+		}
+	}
 	for _, c := range r.b.plan {
 		r.move(c.climber, c.rung, at)
+	}
+}
+
+// fit lowers a planned step until nothing of it lands where there is no room. It
+// says whether any is left.
+func (r *round) fit(k int) bool {
+	c := &r.b.plan[k]
+	l := r.linkOf(c.climber)
+	for {
+		to := r.landsOn(l, c.cost)
+		if to < 0 {
+			return true
+		}
+		if c.rung--; c.rung <= r.next.Load.Climbers[c.climber].Rung {
+			why := Restraint{WouldLand, time.Time{}, r.c.Load.Links[to].Name}
+			r.out.Climbers[c.climber].Restraint, r.out.Links[l].Restraint, r.out.Links[l].Absorb = why, why, true
+			return false
+		}
+		c.cost = r.adds(l, c.climber, c.rung)
 	}
 }
 
@@ -178,23 +234,22 @@ func (r *round) climb(l, i int, alone bool) (best candidate, why Restraint) {
 	if r.cc.Mode == control.Threshold {
 		top = min(top, st.Rung+1)
 	}
-	link := &r.next.Load.Links[l]
-	need := r.wanted(l) - link.InForce
-	for rung := st.Rung + 1; rung <= top; rung++ {
-		_, off := c.believed(st, rung, link.Control.At)
-		adds := r.adds(l, i, rung)
-		cand := candidate{climber: i, rung: rung, gain: adds - r.weight(i)*off, cost: adds}
-		cand.covers = cand.gain >= need
-		if no := r.mayTake(l, i, rung, adds, alone); no.Hindrance != Content {
-			why = no
+	need := r.wanted(l) - r.next.Load.Links[l].InForce
+	var less candidate // the one before the best
+	for rung := st.Rung + 1; rung <= top && !best.covers; rung++ {
+		cand := r.candidate(l, i, rung, need)
+		if no := r.mayTake(l, i, rung, cand.cost, alone); no.Hindrance != Content {
+			if why.Hindrance == TopRung {
+				why = no
+			}
 			continue
 		}
 		if cand.better(best) {
-			best = cand
+			less, best = best, cand
 		}
-		if cand.covers {
-			break
-		}
+	}
+	if best.covers && best.gain-need > coarse && r.cc.Mode != control.Threshold && r.leaves(l, less.gain) <= ample {
+		best, why = less, Restraint{Hindrance: TooMuch}
 	}
 	if best.rung > 0 {
 		return best, Restraint{}
@@ -202,11 +257,34 @@ func (r *round) climb(l, i int, alone bool) (best candidate, why Restraint) {
 	return best, why
 }
 
-// wanted is what is to be shed of a link, for its own sake or the node's.
+// candidate is a climber's step to a rung.
+func (r *round) candidate(l, i, rung int, need float64) candidate {
+	_, off := r.c.Load.Climbers[i].believed(&r.next.Load.Climbers[i], rung, r.next.Load.Links[l].Control.At)
+	adds := r.adds(l, i, rung)
+	gain := adds - r.weight(i)*off
+	return candidate{climber: i, rung: rung, gain: gain, cost: adds, covers: gain >= need}
+}
+
+// leaves is what load is to be expected of a link that sheds so much more.
+func (r *round) leaves(l int, more float64) float64 {
+	d, in := &r.out.Links[l], r.next.Load.Links[l].InForce
+	demand := d.Demand
+	if in < 1 {
+		demand = max(demand, d.Forecast/(1-in))
+	}
+	return demand * (1 - in - more)
+}
+
+// wanted is what is to be shed of a link, for its own sake or the node's. While
+// others have just shed, perhaps onto this node, it takes on more before it sheds
+// in turn: what all pass on comes back.
 func (r *round) wanted(l int) float64 {
 	want := r.out.Links[l].Shed
 	if n := &r.node; n.Known && !n.Stale && n.wants(&r.next.Load.Node) {
 		want = max(want, n.Shed)
+	}
+	if at := r.next.Load.Links[l].Control.At; at.Before(r.in.OthersMoved.Add(courtesy)) {
+		want = clamp01(1 - (1-want)*max(1, ample/r.cc.Target))
 	}
 	return want
 }

@@ -11,6 +11,8 @@ type Trend struct {
 	Level float64
 	// Slope and Recent are its rise per second over a longer and a short while.
 	Slope, Recent float64
+	// Rising is for how long it has been rising.
+	Rising time.Duration
 	// Known is false before the first demand, Moving while a move takes effect.
 	Known, Moving bool
 }
@@ -19,11 +21,12 @@ const (
 	levelTime = 3 * time.Second
 	slopeTime = 15 * time.Second
 	shortTime = 3 * time.Second
-	// A slope is expected to last for a part of the dead time, and so far ahead is
-	// looked: until a move of now shows and the next may be made.
-	trustPart, leadPart = 4, 2
-	// noise is the rise in the lead that is not believed to be one.
-	noise = 0.03
+	// trustPart is the part of the dead time for which a slope is expected to last
+	// at least.
+	trustPart = 4
+	// noise is the rise ahead that is not believed to be one; steep, in 1/s, is a
+	// slope that is.
+	noise, steep = 0.03, 0.0005
 )
 
 // weight is the part of a new value that counts after dt.
@@ -54,21 +57,26 @@ func (t Trend) next(demand float64, dt, deadTime time.Duration, moving bool) Tre
 		t.Slope += weight(dt, slopeTime) * (rise - t.Slope)
 		t.Recent += weight(dt, shortTime) * (rise - t.Recent)
 	}
+	if t.Rising += dt; t.Slope < steep {
+		t.Rising = 0
+	}
 	return t
 }
 
-// after is the demand to be expected d later.
+// after is the demand to be expected d later. A rise is expected to last as long
+// again as it has lasted, within bounds.
 func (t Trend) after(d, deadTime time.Duration) float64 {
-	trust := deadTime / trustPart
+	trust := min(max(t.Rising, deadTime/trustPart), deadTime)
 	return max(0, t.Level+t.Slope*trust.Seconds()*weight(d, trust))
 }
 
-// ahead is the demand that a move of now should be made for, of which one is known.
-// Only a rise is expected that is still under way, and no more than once over.
+// ahead is the demand that a move of now should be made for, of which one is
+// known: when it has taken effect and the next one may be made. Only a rise is
+// expected that is still under way, and no more than once over.
 func (t Trend) ahead(known float64, deadTime time.Duration) float64 {
 	if t.Moving {
 		return known
 	}
 	t.Slope = min(t.Slope, t.Recent)
-	return max(known, clamp(t.after(deadTime/leadPart, deadTime)-noise, t.Level, 2*t.Level))
+	return max(known, clamp(t.after(deadTime, deadTime)-noise, t.Level, 2*t.Level))
 }
