@@ -21,22 +21,23 @@ func brief(t testing.TB, name string, d time.Duration) *Scenario {
 }
 
 func TestARunDependsOnItsSeedAlone(t *testing.T) {
-	for _, name := range []string{"flash-crowd", "worldcup"} {
-		sc := brief(t, name, 40*time.Minute)
+	hot := parse(t, "hot", hotSite)
+	hot.Duration, hot.Window.To = 70*time.Minute, 70*time.Minute
+	for _, sc := range []*Scenario{hot, brief(t, "worldcup", 20*time.Minute)} {
 		for _, controller := range append(Controllers(), Oracle) {
 			a, b := Run(sc, controller, 3, nil), Run(sc, controller, 3, nil)
 			if fmt.Sprint(a) != fmt.Sprint(b) {
-				t.Errorf("%s with %s: the same seed gave\n%v\n%v", name, controller, a, b)
+				t.Errorf("%s with %s: the same seed gave\n%v\n%v", sc.Name, controller, a, b)
 			}
 			if c := Run(sc, controller, 4, nil); fmt.Sprint(a) == fmt.Sprint(c) {
-				t.Errorf("%s with %s: another seed gave the same", name, controller)
+				t.Errorf("%s with %s: another seed gave the same", sc.Name, controller)
 			}
 		}
 	}
 }
 
 func TestHowManyDecideAtOnceMakesNoDifference(t *testing.T) {
-	sc := parse(t, "fleet", fleet(40, 2, "2h", "10s"))
+	sc := parse(t, "fleet", fleet(40, 2, "1h", "10s"))
 	one, many := play(sc, "pi", 1, 1, nil), play(sc, "pi", 1, 3, nil)
 	if fmt.Sprint(one) != fmt.Sprint(many) {
 		t.Errorf("one by one:\n%v\nthree at once:\n%v", one, many)
@@ -191,8 +192,9 @@ func TestWhyTellsEachMove(t *testing.T) {
 func TestThePageNeedsNoNetwork(t *testing.T) {
 	var scenarios []*Scenario
 	var results []Result
-	for _, name := range []string{"worldcup", "flash-crowd"} {
-		sc := brief(t, name, 40*time.Minute)
+	hot := parse(t, "hot", hotSite)
+	hot.Duration, hot.Window = 70*time.Minute, Window{50 * time.Minute, 70 * time.Minute}
+	for _, sc := range []*Scenario{brief(t, "worldcup", 20*time.Minute), hot} {
 		sc.About = "<script>alert(1)</script>"
 		r, err := Compare(t.Context(), sc, Options{Seeds: 1, Controllers: []string{"pi", "curve"}})
 		if err != nil {
@@ -213,7 +215,7 @@ func TestThePageNeedsNoNetwork(t *testing.T) {
 	if n := strings.Count(page, "<svg"); n != 6 || strings.Count(page, "</svg>") != n {
 		t.Errorf("%d charts, want one for each of two controllers and the oracle, twice", n)
 	}
-	for _, want := range []string{"prefers-color-scheme:dark", `class="cap"`, `class="target"`, "rung 0 to 1</title>", "overload_seconds", "s1/national"} {
+	for _, want := range []string{"prefers-color-scheme:dark", `class="cap"`, `class="target"`, "rung 0 to 1</title>", "overload_seconds", "hot/a"} {
 		if !strings.Contains(page, want) {
 			t.Errorf("the page has no %q", want)
 		}

@@ -45,6 +45,7 @@ type run struct {
 	plot        string
 	trace       string
 	why         string
+	noOracle    bool
 }
 
 func newRun(env *cli.Env) *run { return &run{env: env, format: "table", seeds: 30, seed: 1} }
@@ -57,7 +58,8 @@ func (r *run) command() *cobra.Command {
 median and the worst of what was measured. The same file and seeds always give the
 same figures.`,
 		Example: "  catchment sim run lab/sim/scenarios/worldcup.yaml\n" +
-			"  catchment sim run lab/sim/scenarios/flash-crowd.yaml --controller pi,none --seeds 5 -o json",
+			"  catchment sim run lab/sim/scenarios/flash-crowd.yaml --controller pi,none --seeds 5 -o json\n" +
+			"  catchment sim run lab/sim/scenarios/worldcup.yaml --plot worldcup.html --trace worldcup.csv",
 		Args: func(cmd *cobra.Command, args []string) error {
 			if len(args) == 0 {
 				return exit.Usagef("%s needs the FILE of a scenario, or several", cmd.CommandPath())
@@ -68,11 +70,12 @@ same figures.`,
 	}
 	f := c.Flags()
 	f.StringSliceVar(&r.controllers, "controller", nil, "only these: `NAME,...` of "+strings.Join(sim.Controllers(), ", "))
+	f.BoolVar(&r.noOracle, "no-oracle", false, "leave the oracle out, which takes longest")
 	f.VarP(&r.format, "output", "o", "how to print")
 	f.StringVar(&r.plot, "plot", "", "also write a page with the curves of one run of each controller to `FILE.html`")
 	f.IntVar(&r.seed, "seed", r.seed, "the seed (`N`) of the run that is plotted, traced or explained")
 	f.IntVar(&r.seeds, "seeds", r.seeds, "how many runs (`N`) of each controller")
-	f.StringVar(&r.trace, "trace", "", "also write each link's load, second by second, to `FILE.csv`; of one scenario and the first controller named, or pi")
+	f.StringVar(&r.trace, "trace", "", "also write each link's load, second by second, to `FILE.csv`; of one scenario and the first controller named, else pi")
 	f.StringVar(&r.why, "why", "", "also write what was decided when, and why, to `FILE`; of the same run")
 	// They fail for a flag that does not exist only.
 	_ = c.RegisterFlagCompletionFunc("output", cobra.FixedCompletions([]string{"table", "json"}, cobra.ShellCompDirectiveNoFileComp))
@@ -107,7 +110,7 @@ func (r *run) run(c *cobra.Command, files []string) error {
 	}
 	var results sim.Results
 	for _, sc := range scenarios {
-		res, err := sim.Compare(c.Context(), sc, sim.Options{Seeds: r.seeds, Controllers: r.controllers})
+		res, err := sim.Compare(c.Context(), sc, sim.Options{Seeds: r.seeds, Controllers: r.controllers, NoOracle: r.noOracle})
 		if err != nil {
 			return fmt.Errorf("%s: %w", sc.Name, err)
 		}
