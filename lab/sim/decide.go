@@ -15,6 +15,7 @@ func (r *run) decide(now time.Duration) {
 	for i := range r.nodes {
 		if n := &r.nodes[i]; r.informed(n, now) {
 			n.in.now, n.in.losses, n.in.others = now, r.base.sites[n.site].losses, r.othersMoved(n)
+			n.in.room = r.room(n)
 			r.due = append(r.due, n)
 		}
 	}
@@ -82,6 +83,25 @@ func (r *run) othersMoved(n *node) time.Duration {
 	}
 	return last
 }
+
+// room is what the sites that share clients with a node's can take, as the centre
+// would say, by the figures that have come in.
+func (r *run) room(n *node) float64 {
+	sum := 0.0
+	for i, s := range r.base.sites {
+		if i == n.site || s.down || !r.near[n.site][i] {
+			continue
+		}
+		for l := range s.links {
+			if f := &r.feeds[s.first+l]; f.taken > 0 {
+				sum += max(0, brim*r.base.links[s.first+l].capacity-f.recent[(f.taken-1)%kept].load)
+			}
+		}
+	}
+	return sum
+}
+
+const brim = 0.85
 
 // notes are what the nodes have to say.
 func (r *run) notes() []string {

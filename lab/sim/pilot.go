@@ -21,6 +21,7 @@ type situation struct {
 	fresh  []bool
 	losses uint64        // how often its node died
 	others time.Duration // when another node last moved; < 0: not known
+	room   float64       // what the others can take, if the centre says
 }
 
 // figure is a load in bit/s at a time.

@@ -23,6 +23,7 @@ type steering struct {
 	site    *Site
 	climb   [][]int // by neighbour and rung of its climber: the rung of the world
 	session bool
+	centre  bool
 	losses  uint64
 	last    policy.Decision
 }
@@ -37,7 +38,7 @@ var modes = map[string]control.Mode{
 // newSteering configures the policy of an edge. sheds is what each rung of each
 // neighbour is believed to shed.
 func newSteering(controller string, sc *Scenario, site, edge int, sheds [][]float64) *steering {
-	s := &steering{site: &sc.Sites[site], session: sc.Actuator == BySessions}
+	s := &steering{site: &sc.Sites[site], session: sc.Actuator == BySessions, centre: sc.Load.Centre}
 	l := &sc.Load
 	control := control.Config{Mode: modes[controller], Target: l.Target, Slowdown: l.Slowdown, Drop: l.Drop,
 		DeadTime: l.DeadTime, Sessions: s.session}
@@ -142,6 +143,9 @@ func (s *steering) decide(in *situation, out *answer) {
 		if f.at >= 0 {
 			s.input.Samples[s.site.Links[i].Name] = policy.Sample{Load: f.load, At: epoch.Add(f.at)}
 		}
+	}
+	if s.centre {
+		s.input.Room, s.input.RoomAt = in.room, s.input.Now
 	}
 	if in.others >= 0 {
 		s.input.OthersMoved = epoch.Add(in.others)
