@@ -171,6 +171,7 @@ func (r *round) upTogether() {
 			r.b.plan = append(r.b.plan, best)
 		}
 	}
+	r.even()
 	for k := 0; k < len(r.b.plan); k++ {
 		if !r.fit(k) {
 			r.b.plan = slices.Delete(r.b.plan, k, k+1)
@@ -180,6 +181,43 @@ func (r *round) upTogether() {
 	for _, c := range r.b.plan {
 		r.move(c.climber, c.rung, at)
 	}
+}
+
+// even puts the planned steps on one rung: the lowest that sheds as much of the
+// site as they would. Between links on rungs that differ clients move, so that one
+// fills what another sheds.
+func (r *round) even() {
+	if len(r.b.plan) < 2 || r.cc.Mode == control.Threshold {
+		return
+	}
+	low, high, want := len(r.c.Load.Climbers[r.b.plan[0].climber].Rungs), 0, 0.0
+	for _, c := range r.b.plan {
+		low, high = min(low, c.rung), max(high, c.rung)
+		want += r.amount(r.linkOf(c.climber), c.cost)
+	}
+	for rung := low; rung <= high; rung++ {
+		sum := 0.0
+		for _, c := range r.b.plan {
+			if st := &r.next.Load.Climbers[c.climber]; rung <= st.Rung || rung > len(r.c.Load.Climbers[c.climber].Rungs) {
+				return // they started from rungs too far apart
+			}
+			l := r.linkOf(c.climber)
+			sum += r.amount(l, r.adds(l, c.climber, rung))
+		}
+		if sum < want && rung < high {
+			continue
+		}
+		for k := range r.b.plan {
+			c := &r.b.plan[k]
+			c.rung, c.cost = rung, r.adds(r.linkOf(c.climber), c.climber, rung)
+		}
+		return
+	}
+}
+
+// amount is how much of a link's demand a shed is, in the unit of its samples.
+func (r *round) amount(l int, shed float64) float64 {
+	return shed * r.out.Links[l].Demand * r.next.Load.Links[l].Capacity
 }
 
 // fit lowers a planned step until nothing of it lands where there is no room. It
