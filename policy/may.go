@@ -114,11 +114,26 @@ func (r *round) elsewhere() float64 {
 // -1: none.
 func (r *round) landsOn(l int, sheds float64) int {
 	for o := range r.out.Links {
-		if o != l && r.out.Links[o].Known && !r.room(l, o, sheds) {
+		if o != l && r.out.Links[o].Known && !r.alike(l, o) && !r.room(l, o, sheds) {
 			return o
 		}
 	}
 	return -1
+}
+
+// alike says whether steps to the same rung are planned for two links: clients see
+// no difference between them then.
+func (r *round) alike(l, o int) bool {
+	here, there := 0, -1
+	for _, c := range r.b.plan {
+		switch r.linkOf(c.climber) {
+		case l:
+			here = c.rung
+		case o:
+			there = c.rung
+		}
+	}
+	return here == there
 }
 
 // room says whether what of a link's shed lands on another stays below the brim.
