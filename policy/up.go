@@ -106,7 +106,7 @@ func (r *round) heat() (first int, all bool) {
 		switch {
 		case r.c.Load.Links[l].Off != "" || !r.out.Links[l].Known:
 			// Nothing is known of it, and nothing asked of it.
-		case r.fresh(l) && r.wanted(l) > st.InForce+hysteresis && r.lasted(st, r.c.Load.Links[l].Period):
+		case r.fresh(l) && r.wanted(l) > st.InForce+hysteresis && r.lasted(st, r.c.Load.Links[l].Period) && r.pressing(l):
 			r.b.heat[l] = hot
 			n++
 		default:
@@ -114,6 +114,14 @@ func (r *round) heat() (first int, all bool) {
 		}
 	}
 	return r.pick(), n > 1 && others == 0
+}
+
+// pressing says whether a step is due: while the load is below the target and what
+// comes can be borne, the step is made later and of the right size, for each is
+// dear.
+func (r *round) pressing(l int) bool {
+	d := &r.out.Links[l]
+	return d.Utilization >= r.cc.Target || d.Forecast > ample || r.cc.Mode != control.PI
 }
 
 // adds is what a climber's step to another rung would add to its link's shed.
