@@ -190,6 +190,23 @@ func TestAShedThatWouldLandOnOurselvesIsRefused(t *testing.T) {
 	}
 }
 
+// Three links in each other's way, one of them with room to spare: the search for
+// a step must end.
+func TestLinksInEachOthersWayAreTriedOnce(t *testing.T) {
+	p := &driver{c: loadNode("a", "b", "c")}
+	loads := map[string]float64{"a": 0.94, "b": 0.93, "c": 0.70}
+	if p.hold(0, 40*time.Second, loads); p.rung("a")+p.rung("b")+p.rung("c") != 0 || !p.d.Links[0].Absorb || !p.d.Links[1].Absorb {
+		t.Errorf("%s: %+v", hindrances(p.d), p.d.Links)
+	}
+}
+
+func TestANearlyFullLinkIsRelievedByAll(t *testing.T) {
+	p := &driver{c: loadNode("a", "b")}
+	if p.hold(0, 40*time.Second, map[string]float64{"a": 1.05, "b": 0.70}); p.rung("a") == 0 || p.rung("b") == 0 {
+		t.Errorf("%s: %+v", hindrances(p.d), p.d.Links)
+	}
+}
+
 func TestASiteOfHotLinksMovesAsOne(t *testing.T) {
 	p := &site{c: loadNode("a", "b"), truth: []float64{0.2, 0.5, 0.8}, dead: 10 * time.Second, demand: crowd(0.6, 1.2, time.Minute)}
 	p.run(30 * time.Minute)
