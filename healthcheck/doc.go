@@ -32,6 +32,14 @@
 // end or a look at a file on a dead server, is waited for in the background. The
 // check fails until it is back, and no second one is begun.
 //
+// # Pace
+//
+// Checks that share a Pace probe at the same moments where their jitter leaves
+// the choice: where another check has chosen a moment at which the next probe may
+// begin, it does; only where nobody has, one is drawn. So checks of equal interval
+// come together, at most 16 at one moment: within some hundred intervals, whenever
+// each began. What a watch hastens is not held up.
+//
 // # Watch
 //
 // A watched check, of kind http or tcp, also keeps one TCP connection open to the service and sends
