@@ -328,3 +328,16 @@ func TestSmoothingDoesNotBiasTheCorrection(t *testing.T) {
 		t.Errorf("correction %v, want 25", bias)
 	}
 }
+
+func TestAverageBeginsAnewAfterAGap(t *testing.T) {
+	l := world{period: 60}.link()
+	l.Smooth = time.Minute
+	e := NewEstimator(l)
+	e.Fast(Sample{Load: 10, At: after(0)})
+	if s, _ := e.Fast(Sample{Load: 50, At: after(2)}); s.Load < 10 || s.Load > 12 {
+		t.Errorf("%v, want it smoothed", s.Load)
+	}
+	if s, _ := e.Fast(Sample{Load: 50, At: after(12)}); s.Load != 50 {
+		t.Errorf("after a gap: %v, want 50", s.Load)
+	}
+}

@@ -3,7 +3,9 @@ package load
 import (
 	"bytes"
 	"errors"
+	"fmt"
 	"log/slog"
+	"os"
 	"strings"
 	"sync"
 	"testing"
@@ -14,7 +16,13 @@ import (
 	"github.com/catchment-bgp/catchment/lab/netlab"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) {
+	if what := os.Getenv(holdVariable); what != "" {
+		fmt.Fprintln(os.Stderr, hold(what))
+		os.Exit(1)
+	}
+	goleak.VerifyTestMain(m)
+}
 
 // patience bounds every wait.
 const patience = 10 * time.Second

@@ -16,6 +16,8 @@ import (
 const (
 	defaultRound    = time.Second
 	defaultSessions = 5 * time.Second
+	// A count may take one part in this many of the time.
+	countShare = 50
 )
 
 // nodeMeter measures Node.
@@ -33,6 +35,7 @@ type nodeMeter struct {
 	gauges   []*gauge
 	sessions Resource // the last count
 	counted  time.Time
+	every    time.Duration // between counts
 	whole    func(disk string) bool
 }
 
@@ -253,16 +256,18 @@ func (r *roundResult) measureSessions() {
 	if m.config.Sessions <= 0 {
 		return
 	}
-	if m.counted.IsZero() || r.now.Sub(m.counted) >= m.config.SessionsPeriod {
+	if m.counted.IsZero() || r.now.Sub(m.counted) >= m.every {
 		m.counted = r.now
+		begin := time.Now()
 		n, err := m.kernel.sessions(m.config.VIPs)
+		m.every = max(m.config.SessionsPeriod, countShare*time.Since(begin))
 		if err != nil {
 			r.fail("sessions", err)
 		} else {
 			m.sessions = Resource{"sessions", float64(n) / float64(m.config.Sessions), r.now}
 		}
 	}
-	if !m.sessions.At.IsZero() && r.now.Sub(m.sessions.At) <= lostPeriods*m.config.SessionsPeriod {
+	if !m.sessions.At.IsZero() && r.now.Sub(m.sessions.At) <= lostPeriods*m.every {
 		r.list = append(r.list, m.sessions)
 	}
 }
