@@ -2,6 +2,7 @@ package load
 
 import (
 	"encoding/binary"
+	"errors"
 	"fmt"
 	"net/netip"
 	"time"
@@ -99,7 +100,10 @@ func (k *kernel) connections(vips []netip.Prefix, info bool, each func(answer []
 		if body == nil {
 			continue
 		}
-		if err := k.diag.request(sockDiagByFamily, unix.NLM_F_DUMP, body, each); err != nil {
+		switch err := k.diag.request(sockDiagByFamily, unix.NLM_F_DUMP, body, each); {
+		case errors.Is(err, unix.ENOENT):
+			return fmt.Errorf("connections: %w: the kernel needs its modules inet_diag and tcp_diag", err)
+		case err != nil:
 			return fmt.Errorf("connections, by sock_diag: %w", err)
 		}
 	}

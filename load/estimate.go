@@ -18,8 +18,8 @@ import (
 //
 //   - no exact figure yet: the fast ones as they are;
 //   - the first exact figure is from before the first fast one, as after a start:
-//     it is compared with that one, until a figure comes that can be compared
-//     properly, and replaces this correction;
+//     it is compared with that one, as soon as there is one, until a figure comes
+//     that can be compared properly, and replaces this correction;
 //   - exact figures cease: the last correction stands, however old (Correction
 //     tells). To let it fade would move the estimate, and with it traffic, for no
 //     measured reason;
@@ -38,6 +38,7 @@ type Estimator struct {
 	bias    EWMA
 	guessed bool      // the bias is of the first comparison, a rough one
 	biasAt  time.Time // of the exact figure behind it
+	waiting Sample    // an exact figure from before the first fast one; At zero: none
 	emitted time.Time
 }
 
@@ -81,6 +82,10 @@ func (e *Estimator) Fast(s Sample) (Sample, bool) {
 		e.smooth.Reset() // an average over the gap would be of two times
 	}
 	e.remember(point{s.At, s.Load})
+	if !e.waiting.At.IsZero() {
+		e.compare(e.waiting)
+		e.waiting = Sample{}
+	}
 	s.Load = max(0, e.smooth.Add(s.Load, s.At)+e.correction())
 	return e.emit(s)
 }
@@ -89,7 +94,11 @@ func (e *Estimator) Fast(s Sample) (Sample, bool) {
 // estimate only where the fast source is lost: otherwise the next fast figure
 // brings it.
 func (e *Estimator) Exact(s Sample, now time.Time) (Sample, bool) {
-	e.compare(s)
+	if len(e.history) == 0 {
+		e.waiting = s
+	} else {
+		e.compare(s)
+	}
 	if n := len(e.history); n > 0 && now.Sub(e.history[n-1].at) <= lostPeriods*e.fastPeriod {
 		return Sample{}, false
 	}

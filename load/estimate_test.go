@@ -341,3 +341,17 @@ func TestAverageBeginsAnewAfterAGap(t *testing.T) {
 		t.Errorf("after a gap: %v, want 50", s.Load)
 	}
 }
+
+// At a start the exact source is often the first to answer: counters of an
+// interface need two readings.
+func TestExactFigureFromBeforeTheFirstFastOneIsNotLost(t *testing.T) {
+	e := NewEstimator(world{period: 60}.link())
+	if s, ok := e.Exact(Sample{Load: 80, At: after(-60)}, after(0)); !ok || s.Load != 80 {
+		t.Errorf("%+v, %v; want the exact figure", s, ok)
+	}
+	for at := range 5 {
+		if s, ok := e.Fast(Sample{Load: 50, At: after(float64(at + 1))}); !ok || s.Load != 80 {
+			t.Errorf("after %d s: %+v, want 80", at+1, s)
+		}
+	}
+}

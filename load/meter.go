@@ -145,11 +145,11 @@ func every(ctx context.Context, period time.Duration, jitter bool, f func()) {
 			return
 		}
 		f()
-		next = next.Add(period)
-		if late := time.Until(next); late < 0 {
-			next = time.Now() // what was missed is not made up for
+		now := time.Now()
+		if next = next.Add(period); next.Before(now) {
+			next = now // what was missed is not made up for
 		}
-		wait := time.Until(next)
+		wait := next.Sub(now)
 		if jitter {
 			wait += time.Duration((rand.Float64() - 0.5) * 0.2 * float64(period))
 		}

@@ -185,7 +185,7 @@ func TestSameTimestampIsNoNewFigure(t *testing.T) {
 			return Sample{Load: 50, At: now.Truncate(time.Minute)}, nil
 		}}
 		m := meterOf(feedLink(10*time.Second), log, s, nil)
-		figures := runFor(m, 10*time.Minute+10*time.Second)
+		figures := runFor(m, 10*time.Minute+30*time.Second)
 		if n := len(figures); n != 11 {
 			t.Errorf("%d figures, want 11", n)
 		}

@@ -122,7 +122,8 @@ type SourceStatus struct {
 	// Source is "fast", "exact", "node" or "quality".
 	Source string
 	// Up is false from a refused or missing figure until three good ones in a row,
-	// and before the first good one.
+	// and before the first good one. The node is up when all of its resources can
+	// be measured.
 	Up bool
 	// Last is when the last good figure was true; zero: there was none.
 	Last time.Time

@@ -225,7 +225,8 @@ type Quality struct {
 }
 
 // Handler takes figures. A function that is nil is not called. They are called one
-// at a time, and hold up the source whose figure it is and those that come after.
+// at a time, and hold up the source whose figure it is and those that come after;
+// one that waits must return when the context of Run has ended.
 type Handler struct {
 	// Link takes a link's new figure. At only grows.
 	Link func(link string, s Sample)
