@@ -25,7 +25,7 @@ const (
 // connection tracking does not know it.
 func (k *kernel) mark(c connection) (mark uint32, known bool, err error) {
 	if k.tracks == nil {
-		return 0, false, errors.New("the kernel has no netfilter netlink")
+		return 0, false, errNoTracks
 	}
 	err = k.tracks.request(conntrackGet, unix.NLM_F_ACK, markRequest(c), func(b []byte) {
 		mark, known = parseMark(b)

@@ -95,6 +95,9 @@ func hostCondition(p netip.Prefix) []byte {
 // kernel's answer, valid during the call only. While connections come and go, some
 // few may be missed or be there twice.
 func (k *kernel) connections(vips []netip.Prefix, info bool, each func(answer []byte)) error {
+	if k.diag == nil {
+		return errNoDiag
+	}
 	for _, family := range []uint8{unix.AF_INET, unix.AF_INET6} {
 		body := diagRequest(family, vips, info)
 		if body == nil {
@@ -102,7 +105,7 @@ func (k *kernel) connections(vips []netip.Prefix, info bool, each func(answer []
 		}
 		switch err := k.diag.request(sockDiagByFamily, unix.NLM_F_DUMP, body, each); {
 		case errors.Is(err, unix.ENOENT):
-			return fmt.Errorf("connections: %w: the kernel needs its modules inet_diag and tcp_diag", err)
+			return errNoDiag
 		case err != nil:
 			return fmt.Errorf("connections, by sock_diag: %w", err)
 		}

@@ -3,6 +3,7 @@ package load
 import (
 	"encoding/binary"
 	"encoding/hex"
+	"errors"
 	"net/netip"
 	"testing"
 	"time"
@@ -244,4 +245,14 @@ func FuzzProc(f *testing.F) {
 			}
 		}
 	})
+}
+
+func TestKernelWithoutModulesIsAnErrorThatNamesThem(t *testing.T) {
+	k := &kernel{proc: t.TempDir()}
+	if _, err := k.sessions(vips); !errors.Is(err, errNoDiag) {
+		t.Errorf("sessions: %v", err)
+	}
+	if _, _, err := k.mark(testConnection(1, 0, 0)); !errors.Is(err, errNoTracks) {
+		t.Errorf("mark: %v", err)
+	}
 }

@@ -12,11 +12,17 @@ import (
 	"golang.org/x/sys/unix"
 )
 
+// errNoDiag and errNoTracks say what a kernel lacks.
+var (
+	errNoDiag   = errors.New("connections: the kernel needs its modules inet_diag and tcp_diag")
+	errNoTracks = errors.New("connection marks: the kernel needs its module nf_conntrack_netlink")
+)
+
 // kernel is what figures of this machine come from.
 type kernel struct {
 	devices *devices
-	diag    *socket // connections
-	tracks  *socket // connection tracking; nil: the kernel has none
+	diag    *socket // connections; nil: the kernel does not tell them
+	tracks  *socket // connection tracking; nil: the same
 	proc    string  // where procfs is
 }
 
@@ -30,12 +36,8 @@ func openKernel() (*kernel, error) {
 		return nil, errors.Join(err, route.close())
 	}
 	k := &kernel{devices: d, proc: "/proc"}
-	if k.diag, err = openSocket(unix.NETLINK_SOCK_DIAG); err != nil {
-		return nil, errors.Join(err, k.close())
-	}
-	if k.tracks, err = openSocket(unix.NETLINK_NETFILTER); err != nil {
-		k.tracks = nil
-	}
+	k.diag, _ = openSocket(unix.NETLINK_SOCK_DIAG)
+	k.tracks, _ = openSocket(unix.NETLINK_NETFILTER)
 	return k, nil
 }
 

@@ -255,10 +255,12 @@ func fetch(t *testing.T, conns []net.Conn, n int) {
 func TestQualityIsByTheMarksOfConnections(t *testing.T) {
 	lab := netlab.New(t, netlab.Nft, netlab.Tc)
 	edge, near, far := lab.Node("edge"), lab.Node("near"), lab.Node("far")
-	ifNear, _ := lab.Link(edge, near, []string{"10.77.1.1/24"}, []string{"10.77.1.2/24"})
+	ifNear, _ := lab.Link(edge, near, []string{"10.77.1.1/24", "fd77::1/64"}, []string{"10.77.1.2/24", "fd77::2/64"})
 	ifFar, _ := lab.Link(edge, far, []string{"10.77.2.1/24"}, []string{"10.77.2.2/24"})
 	edge.AddAddress("lo", "198.51.100.1/32")
+	edge.AddAddress("lo", "2001:db8:100::1/128")
 	near.MustRun("ip", "route", "add", "198.51.100.0/24", "via", "10.77.1.1")
+	near.MustRun("ip", "-6", "route", "add", "2001:db8:100::/48", "via", "fd77::1")
 	far.MustRun("ip", "route", "add", "198.51.100.0/24", "via", "10.77.2.1")
 	edge.MustRun("nft", "add table inet t")
 	edge.MustRun("nft", "add chain inet t in { type filter hook prerouting priority mangle ; }")
@@ -266,10 +268,11 @@ func TestQualityIsByTheMarksOfConnections(t *testing.T) {
 	edge.MustRun("nft", `add rule inet t in iifname "`+ifFar+`" ct mark set 0x02000007`)
 	edge.MustRun("tc", "qdisc", "add", "dev", ifFar, "root", "tbf", "rate", "4mbit", "burst", "3000", "limit", "12000")
 	k := kernelOf(t, edge)
-	m := newQualityMeter(QualityConfig{VIPs: vips[:1], Mask: 0xFF000000}, k, nil)
+	m := newQualityMeter(QualityConfig{VIPs: vips, Mask: 0xFF000000}, k, nil)
 	m.setMarks(map[uint32]string{0x01000000: "transit-near", 0x02000000: "transit-far"})
 	echo(t, edge, "[::]:80", 60_000)
 	conns := append(dial(t, near, "198.51.100.1:80", 4), dial(t, far, "198.51.100.1:80", 6)...)
+	conns = append(conns, dial(t, near, "[2001:db8:100::1]:80", 3)...)
 	must(t, discard(m.look(time.Now())))
 	fetch(t, conns, 60_000)
 	list, err := m.look(time.Now())
@@ -281,8 +284,8 @@ func TestQualityIsByTheMarksOfConnections(t *testing.T) {
 	if q := list[0]; q.Connections != 6 || q.RTT < 2*time.Millisecond || q.RTT > time.Second || q.Retransmits <= 0 || q.Retransmits > 0.7 {
 		t.Errorf("far: %+v, want 6 connections that have waited in the queue, and retransmits", q)
 	}
-	if q := list[1]; q.Connections != 4 || q.RTT <= 0 || q.RTT >= list[0].RTT || q.Retransmits >= list[0].Retransmits {
-		t.Errorf("near: %+v, want 4 connections that fared better than the far ones", q)
+	if q := list[1]; q.Connections != 7 || q.RTT <= 0 || q.RTT >= list[0].RTT || q.Retransmits >= list[0].Retransmits {
+		t.Errorf("near: %+v, want 7 connections, of both families, that fared better than the far ones", q)
 	}
 	// Without a word from now on: nothing is to be told.
 	if list, err := m.look(time.Now()); err != nil || len(list) != 0 {

@@ -160,8 +160,8 @@ type Resources struct {
 	// Sessions is the limit of established TCP connections to VIPs; 0: not watched.
 	Sessions int
 	// SessionsPeriod is the time between two counts, as the kernel visits each
-	// connection (1.4 µs each); 0: 5 s. It is longer where counts take more than a
-	// fiftieth of it, from some 70,000 connections on.
+	// connection (about a microsecond each); 0: 5 s. It is longer where counts take more than a
+	// fiftieth of it, with some 70,000 connections or more.
 	SessionsPeriod time.Duration
 	// VIPs are the addresses whose connections count.
 	VIPs []netip.Prefix
