@@ -87,7 +87,7 @@ func (p *grpcProbe) attempt(ctx context.Context) error {
 // connect returns a connection on which HTTP/2 can begin; secured is nil without
 // TLS.
 func (p *grpcProbe) connect(ctx context.Context) (conn net.Conn, secured *tls.Conn, err error) {
-	conn, err = dialer.DialContext(ctx, "tcp", p.address)
+	conn, err = dial(ctx, dialer, "tcp", p.address)
 	if err != nil || p.tls == nil {
 		return conn, nil, err
 	}
