@@ -19,6 +19,9 @@ type returnFacts struct {
 	rules  []rule
 	routes []tabled // ours
 	marks  marks
+	// filters is rp_filter by interface, or why it is not known.
+	filters   map[int]int
+	filterErr error
 }
 
 // read takes stock. Where nothing is wanted it needs no right, and leaves out what
@@ -45,6 +48,7 @@ func (r *Return) read(want Returns) (f returnFacts, err error) {
 	if f.addrs, err = r.socket.addresses(); err != nil {
 		return f, err
 	}
+	f.filters, f.filterErr = r.socket.filters()
 	f.nears, err = r.socket.nears()
 	return f, err
 }
@@ -328,9 +332,8 @@ func (r *Return) verify(l leg, have returnFacts) error {
 	if l.ipv6 {
 		return nil // the kernel has no rp_filter for IPv6
 	}
-	filters, err := r.socket.filters()
-	if err != nil || filters[l.index] != strictFilter {
-		return err
+	if have.filterErr != nil || have.filters[l.index] != strictFilter {
+		return have.filterErr
 	}
 	q.mark = 0
 	if way, err = r.socket.lookup(q); err == nil && way.index == l.index {

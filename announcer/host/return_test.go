@@ -353,3 +353,34 @@ func TestReturnWatchTellsOfLoss(t *testing.T) {
 		})
 	}
 }
+
+// What others do may take replies away while all that is ours stands.
+func TestReturnWatchTellsOfOthersWhoTakeRepliesAway(t *testing.T) {
+	for name, c := range map[string]struct{ do, undo, want string }{
+		"a rule before ours": {"ip rule add priority 100 lookup main", "ip rule del priority 100", "a rule of `ip rule` stands before ours"},
+		"a route in our table": {"ip route prepend blackhole default table 17901", "ip route del blackhole default table 17901",
+			"the kernel has no way for replies with mark 0x1000000"},
+		"rp_filter": {"sysctl -q net.ipv4.conf.eth2.rp_filter=1", "sysctl -q net.ipv4.conf.eth2.rp_filter=0", "rp_filter is strict"},
+		"the default route, with rp_filter": {"ip route change default via 192.0.2.1 dev eth1", "ip route change default via 203.0.113.1 dev eth2",
+			"rp_filter is strict"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			n := twoTransits(t)
+			if strings.Contains(name, "default route") {
+				n.run(t, "ip", "route", "change", "default", "via", "203.0.113.1", "dev", "eth2")
+				n.sysctl(t, "ipv4/conf/eth2/rp_filter", "1")
+			}
+			r, _ := newReturn(t, n)
+			news, stop := watchReturn(t, r)
+			defer stop()
+			must(t, r.Set(returns(b4())))
+			n.run(t, strings.Fields(c.do)...)
+			signal(t, news, c.do)
+			if err := r.Set(returns(b4())); err == nil || !strings.Contains(err.Error(), c.want) {
+				t.Errorf("%v, want %s", err, c.want)
+			}
+			n.run(t, strings.Fields(c.undo)...)
+			eventually(t, "all well again", func() bool { return r.Set(returns(b4())) == nil })
+		})
+	}
+}
