@@ -139,6 +139,7 @@ func (p *execProbe) run(ctx context.Context) error {
 	awaitExit(cmd.Process.Pid)
 	group.close(cmd.Process.Pid)
 	err := cmd.Wait()
+	buryGroup(cmd.Process.Pid)
 	text := plain(string(output.bytes))
 	switch {
 	case ctx.Err() != nil:
@@ -196,6 +197,16 @@ func (g *processGroup) close(id int) {
 	g.mu.Lock()
 	g.closed = true
 	g.mu.Unlock()
+}
+
+// buryGroup reaps what a killed group had left, where that has become our child: if
+// we are process 1, as in a container. Otherwise there is nothing to wait for.
+func buryGroup(group int) {
+	for {
+		if _, err := unix.Wait4(-group, nil, 0, nil); err != nil && err != unix.EINTR {
+			return
+		}
+	}
 }
 
 func killGroup(group int) error {
