@@ -363,10 +363,14 @@ func TestReturnWatchTellsOfOthersWhoTakeRepliesAway(t *testing.T) {
 		"rp_filter": {"sysctl -q net.ipv4.conf.eth2.rp_filter=1", "sysctl -q net.ipv4.conf.eth2.rp_filter=0", "rp_filter is strict"},
 		"the default route, with rp_filter": {"ip route change default via 192.0.2.1 dev eth1", "ip route change default via 203.0.113.1 dev eth2",
 			"rp_filter is strict"},
+		"no default route": {"ip route del default", "ip route add default via 192.0.2.1",
+			"IPv4: the kernel drops replies before they can be marked: this machine has no route for them"},
+		"an unreachable default route": {"ip route replace unreachable default", "ip route replace default via 192.0.2.1",
+			"IPv4: the kernel drops replies before they can be marked: this machine has no route for them"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			n := twoTransits(t)
-			if strings.Contains(name, "default route") {
+			if name == "the default route, with rp_filter" {
 				n.run(t, "ip", "route", "change", "default", "via", "203.0.113.1", "dev", "eth2")
 				n.sysctl(t, "ipv4/conf/eth2/rp_filter", "1")
 			}
@@ -383,4 +387,13 @@ func TestReturnWatchTellsOfOthersWhoTakeRepliesAway(t *testing.T) {
 			eventually(t, "all well again", func() bool { return r.Set(returns(b4())) == nil })
 		})
 	}
+}
+
+// A machine with a full table needs no default route.
+func TestRoutesToEverywhereStandForADefaultRoute(t *testing.T) {
+	n := twoTransits(t)
+	n.run(t, "ip", "route", "del", "default")
+	n.run(t, "ip", "route", "add", "198.41.0.0/24", "via", "192.0.2.1")
+	r, _ := newReturn(t, n)
+	must(t, r.Set(returns(b4())))
 }
