@@ -41,14 +41,15 @@ func grpcTarget(c Check) (*target, []error) {
 	if c.GRPC == nil {
 		return nil, nil
 	}
-	p := &grpcProbe{address: c.GRPC.Address, authority: c.GRPC.Address, service: c.GRPC.Service}
+	p := &grpcProbe{address: c.GRPC.Address, service: c.GRPC.Service}
 	var errs []error
 	if err := splitAddress(p.address); err != nil {
 		errs = append(errs, fmt.Errorf("grpc.address: %w", err))
 	}
+	host, port, _ := net.SplitHostPort(p.address) // an error was reported
+	p.authority = net.JoinHostPort(withoutZone(host), port)
 	if t := c.GRPC.TLS; t != nil {
 		var err error
-		host, _, _ := net.SplitHostPort(p.address) // an error was reported
 		if p.tls, err = t.config(host, "h2"); err != nil {
 			errs = append(errs, fmt.Errorf("grpc.ca_file: %w", err))
 		}
@@ -69,7 +70,8 @@ func (p *grpcProbe) attempt(ctx context.Context) error {
 	defer conn.Close()
 	// gRPC sets deadlines of its own when it closes: only closing ends it surely.
 	defer context.AfterFunc(ctx, func() { conn.Close() })()
-	client, err := grpc.NewClient("passthrough:///"+p.address, p.options(conn, secured)...)
+	// The connection is there: gRPC need not know the address, and could not read all.
+	client, err := grpc.NewClient("passthrough:///", p.options(conn, secured)...)
 	if err != nil {
 		return err
 	}
