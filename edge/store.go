@@ -25,7 +25,7 @@ type stored struct {
 type store struct {
 	path string
 	lock *os.File // of the directory, until the last write; nil: it cannot be locked
-	last []byte // what was handed over for writing
+	last []byte   // what was handed over for writing
 	jobs chan job
 	done chan struct{}
 	fail func(error) // told once of each new reason why the file could not be written
