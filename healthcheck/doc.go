@@ -55,8 +55,9 @@
 // probe has passed: 10 ms later when it had lived for 5 s or more, otherwise
 // after a pause that doubles up to 1 s. A server that closes every connection at
 // once therefore costs 8 connections and 8 more probes in the first 1.3 s, and then
-// one of each per second. While the connection is not open, deaths are noticed by
-// the ordinary polls.
+// one of each per second. One that talks all the time has its connection closed and
+// opened again, by the same rule, after each 64 KiB. While the connection is not
+// open, deaths are noticed by the ordinary polls.
 //
 // What a watch does not see: a process that hangs (the polls do); the death of
 // other workers than the one that holds the connection; a listener with
