@@ -174,7 +174,7 @@ func TestWhereNothingHelpsTheNodeAbsorbsAndComesBack(t *testing.T) {
 
 func TestAShedThatWouldLandOnOurselvesIsRefused(t *testing.T) {
 	p := &site{c: loadNode("a", "b"), truth: []float64{0.2, 0.5, 0.8}, dead: 10 * time.Second, lands: true,
-		demand: func(_ time.Duration, l int) float64 { return []float64{1.1, 0.74}[l] }}
+		demand: func(_ time.Duration, l int) float64 { return []float64{0.93, 0.74}[l] }}
 	p.run(time.Hour)
 	if l := p.d.Links[0]; len(p.log) != 0 || !l.Absorb || l.Restraint != (Restraint{WouldLand, time.Time{}, "b"}) {
 		t.Errorf("%v, %+v", p.log, l)
