@@ -212,8 +212,8 @@ func (r *round) even() {
 	for rung := low; rung <= high; rung++ {
 		sum := 0.0
 		for _, c := range r.b.plan {
-			if st := &r.next.Load.Climbers[c.climber]; rung <= st.Rung || rung > len(r.c.Load.Climbers[c.climber].Rungs) {
-				return // they started from rungs too far apart
+			if !r.plain(c.climber, rung) {
+				return
 			}
 			l := r.linkOf(c.climber)
 			sum += r.amount(l, r.adds(l, c.climber, rung))
@@ -227,6 +227,21 @@ func (r *round) even() {
 		}
 		return
 	}
+}
+
+// plain says whether a climber's step up to a rung needs no leave and is charged
+// as any other would be.
+func (r *round) plain(i, rung int) bool {
+	c, from := &r.c.Load.Climbers[i], r.next.Load.Climbers[i].Rung
+	if rung <= from || rung > c.plainTop() || rung == c.plainTop() && rung > 1 {
+		return false
+	}
+	for _, g := range c.Rungs[from:rung] {
+		if len(g.Prefixes) > 0 {
+			return false
+		}
+	}
+	return true
 }
 
 // amount is how much of a link's demand a shed is, in the unit of its samples.
