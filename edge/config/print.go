@@ -65,6 +65,9 @@ func (c *Config) raw() *rawConfig {
 			DwellUp:       new(duration(c.Load.DwellUp)),
 			DwellDown:     new(duration(c.Load.DwellDown)),
 			DownAfter:     new(duration(c.Load.DownAfter)),
+			Slowdown:      each(c.Load.Slowdown, rawPointOf),
+			Drop:          each(c.Load.Drop, rawPointOf),
+			Flap:          &rawFlap{Profiles: c.Load.Flap.Profiles, Exploration: &c.Load.Flap.Exploration, Margin: &c.Load.Flap.Margin},
 		},
 		WayBack: &rawWayBack{
 			Require: new(wayBackName(either(c.WayBack.Required, "default", "none"))),
@@ -92,8 +95,11 @@ func rawLinkOf(l Link) rawLink {
 		Feed:      rawFeedOf(l.Feed),
 		Fast:      rawSourceOf(l.Fast),
 		Exact:     rawSourceOf(l.Exact),
+		Landing:   &l.Landing,
 	}
 }
+
+func rawPointOf(p Point) rawPoint { return rawPoint{Load: &p.Load, Share: &p.Share} }
 
 func rawFeedOf(f *Feed) *rawFeed {
 	if f == nil {
@@ -136,6 +142,8 @@ func rawNeighborOf(n Neighbor) rawNeighbor {
 		LocalPref:     metricOf(n.LocalPref),
 		Communities:   n.Communities,
 		Link:          given(n.Link),
+		Weight:        &n.Weight,
+		EdgesAtASN:    n.EdgesAtASN,
 		Return:        new(returnName(either(n.Symmetric, "symmetric", "routed"))),
 		NextHop:       &rawNextHop{IPv4: addrOf(n.NextHop4), IPv6: addrOf(n.NextHop6)},
 		Ladder:        each(n.Ladder, rawRungOf),
@@ -173,6 +181,7 @@ func rawRungOf(g Rung) rawRung {
 	if g.ShedsSet {
 		r.Sheds = &g.Sheds
 	}
+	r.Leaves = given(g.Leaves)
 	return r
 }
 

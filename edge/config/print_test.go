@@ -163,12 +163,17 @@ func drawConfig(t *rapid.T) *Config {
 			DwellUp:       drawDuration(t, time.Second, day, "dwell up"),
 			DwellDown:     drawDuration(t, time.Second, day, "dwell down"),
 			DownAfter:     drawDuration(t, time.Second, day, "down after"),
+			Slowdown:      drawCurve(t, "slowdown"), Drop: drawCurve(t, "drop"),
+			Flap: Flap{
+				Profiles:    rapid.SampledFrom([][]FlapProfile{{FlapCisco}, {FlapJuniper}, {FlapJuniper, FlapCisco}}).Draw(t, "profiles"),
+				Exploration: rapid.Float64Range(1, 10).Draw(t, "exploration"), Margin: rapid.Float64Range(0, 0.9).Draw(t, "margin"),
+			},
 		},
 		LeaveHold:   drawDuration(t, 0, time.Minute, "leave hold"),
 		WayBack:     WayBack{Required: rapid.Bool().Draw(t, "required"), Grace: drawDuration(t, 0, time.Hour, "grace")},
 		ReturnAfter: []time.Duration{drawDuration(t, time.Second, time.Hour, "return"), drawDuration(t, 2*time.Hour, day, "return")},
 		Links: []Link{{
-			Name: "l", Capacity: rapid.Uint64Range(0, maxBitRate).Draw(t, "capacity"),
+			Name: "l", Capacity: rapid.Uint64Range(0, maxBitRate).Draw(t, "capacity"), Landing: rapid.Float64Range(0, 1).Draw(t, "landing"),
 			Exact: &Source{Prometheus: &Prometheus{
 				URL: "http://x/", Query: drawText(t, "query") + "\nx", Period: drawDuration(t, time.Second, time.Hour, "period"),
 			}},
@@ -179,6 +184,15 @@ func drawConfig(t *rapid.T) *Config {
 	}
 	cfg.Services = []Service{drawService(t, cfg.Neighbors)}
 	return cfg
+}
+
+// drawCurve draws corners whose loads grow and whose shares do not fall.
+func drawCurve(t *rapid.T, label string) []Point {
+	var out []Point
+	for i := range rapid.IntRange(0, 3).Draw(t, label) {
+		out = append(out, Point{float64(i) + rapid.Float64Range(0, 0.9).Draw(t, label), (float64(i) + rapid.Float64Range(0, 1).Draw(t, label)) / 3})
+	}
+	return out
 }
 
 func drawNeighbor(t *rapid.T, i int) Neighbor {
@@ -198,6 +212,7 @@ func drawNeighbor(t *rapid.T, i int) Neighbor {
 		AllowPrepend: true, MaxPrefixes: rapid.IntRange(1, 1000).Draw(t, "max"),
 		Contact: drawText(t, "contact"), Prepend: rapid.IntRange(0, 5).Draw(t, "prepend"),
 		MED: drawMetric(t, "med"), Communities: drawCommunities(t), Link: "l",
+		Weight: rapid.Float64Range(0.001, 1000).Draw(t, "weight"),
 		Symmetric: rapid.Bool().Draw(t, "symmetric"), NextHop4: netip.AddrFrom4([4]byte{10, 0, byte(i), 1}),
 	}
 	if n.Symmetric {
@@ -216,7 +231,7 @@ func drawNeighbor(t *rapid.T, i int) Neighbor {
 		n.Ladder = append(n.Ladder, Rung{Prepend: n.Prepend + 1, PrependSet: true, Communities: drawCommunities(t)})
 	}
 	n.Ladder = append(n.Ladder,
-		Rung{MED: announcer.Metric{Value: 1, Set: true}, GSHUT: true, Sheds: rapid.Float64Range(0, 1).Draw(t, "sheds"), ShedsSet: true},
+		Rung{MED: announcer.Metric{Value: 1, Set: true}, GSHUT: true, Sheds: rapid.Float64Range(0, 1).Draw(t, "sheds"), ShedsSet: true, Leaves: rapid.Bool().Draw(t, "leaves")},
 		Rung{Withdraw: true, Prefixes: []netip.Prefix{netip.MustParsePrefix("198.51.100.0/24")}})
 	return n
 }

@@ -80,6 +80,7 @@ var rules = map[reflect.Type]rule{
 	reflect.TypeFor[wayBackName]():     words[wayBackName]("a way back", "default", "none"),
 	reflect.TypeFor[transport]():       words[transport]("a transport", "udp", "tcp"),
 	reflect.TypeFor[LoadMode]():        words("a load mode", LoadOff, LoadThreshold, LoadCurve, LoadDamped, LoadPI),
+	reflect.TypeFor[FlapProfile]():     words("a flap profile", FlapCisco, FlapJuniper),
 	reflect.TypeFor[rawRequire]():      {"all, any, {at_least: N} or {percent: N}", anyForm, parseRequire},
 }
 

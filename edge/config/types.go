@@ -53,6 +53,14 @@ type Link struct {
 	Feed      *Feed
 	Fast      *Source
 	Exact     *Source
+	// Landing is the share, 0..1, of what is shed here that is expected to land on
+	// other links of ours, until it has been measured.
+	Landing float64
+}
+
+// Measured tells whether the link names a source of figures.
+func (l *Link) Measured() bool {
+	return l.Interface != "" || l.Feed != nil || l.Fast != nil || l.Exact != nil
 }
 
 // Source is one origin of a link's load figures; exactly one field is set.
@@ -91,6 +99,12 @@ type Neighbor struct {
 	LocalPref   announcer.Metric
 	Communities community.Set
 	Link        string
+	// Weight is the neighbour's part of its link's traffic, in proportion to the
+	// weights of the others there.
+	Weight float64
+	// EdgesAtASN are the names of all nodes that announce to the neighbour's AS,
+	// this one among them, sorted; empty: this one alone.
+	EdgesAtASN []string
 	// Symmetric is `return: symmetric`: replies leave where requests came in.
 	Symmetric bool
 	// NextHop4 and NextHop6 go with IPv4 and IPv6 prefixes. An invalid address
@@ -111,9 +125,12 @@ type Rung struct {
 	Withdraw    bool
 	// Prefixes limits the rung to some of a service's prefixes; empty: all.
 	Prefixes []netip.Prefix
-	// Sheds is the share of the link's demand expected to leave, 0..1.
+	// Sheds is the share of the neighbour's traffic expected to leave, 0..1.
 	Sheds    float64
 	ShedsSet bool
+	// Leaves is `leaves: true`: the neighbour may withdraw the route from others
+	// for it.
+	Leaves bool
 }
 
 // Service is what is announced as one.
@@ -130,29 +147,6 @@ type Service struct {
 	Checks    []healthcheck.Check
 	// Drain is how long GSHUT stands before a planned withdrawal.
 	Drain time.Duration
-}
-
-// LoadMode names a load controller.
-type LoadMode string
-
-// The load controllers. LoadOff is the default.
-const (
-	LoadOff       LoadMode = "off"
-	LoadThreshold LoadMode = "threshold"
-	LoadCurve     LoadMode = "curve"
-	LoadDamped    LoadMode = "damped"
-	LoadPI        LoadMode = "pi"
-)
-
-// LoadControl configures the load controller of the node.
-type LoadControl struct {
-	Mode          LoadMode
-	Target        float64
-	Interval      time.Duration
-	AllowWithdraw bool
-	DwellUp       time.Duration
-	DwellDown     time.Duration
-	DownAfter     time.Duration
 }
 
 // WayBack says whether the node must have a default route to announce.

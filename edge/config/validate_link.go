@@ -27,6 +27,7 @@ func (c *checker) link(path string, r *rawLink) Link {
 		Feed:      c.feed(join(path, "feed"), r.Feed),
 		Fast:      c.source(join(path, "fast"), r.Fast),
 		Exact:     c.source(join(path, "exact"), r.Exact),
+		Landing:   c.fraction(join(path, "landing"), r.Landing, defaultLanding, 0, 1),
 	}
 	if c.has(join(path, "interface")) && c.has(join(path, "feed")) {
 		c.reject(join(path, "feed"), "interface stands there too; write one of them, or fast: {interface: ...} and exact: {feed: ...}")
