@@ -23,7 +23,7 @@ func (c *checker) load(r rawLoad, links []Link) LoadControl {
 	if l.Target <= 0 || l.Target > 1 {
 		c.reject("load.target", "%g is out of range; write a number above 0 and up to 1, such as %g", l.Target, defaultTarget)
 	}
-	if l.Mode != LoadOff && c.has("load.mode") {
+	if l.Mode != LoadOff && c.usable("load.mode") {
 		c.unmeasured(links)
 	}
 	return l
