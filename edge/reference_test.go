@@ -60,7 +60,7 @@ func keyType(f protoreflect.FieldDescriptor) string {
 	plural := map[string]string{"text": "texts"}
 	names := map[protoreflect.Kind]string{
 		protoreflect.StringKind: "text", protoreflect.BoolKind: "boolean", protoreflect.DoubleKind: "number",
-		protoreflect.Int32Kind: "whole number", protoreflect.Uint32Kind: "whole number",
+		protoreflect.Int32Kind: "whole number", protoreflect.Uint32Kind: "whole number", protoreflect.BytesKind: "bytes",
 	}
 	name := names[f.Kind()]
 	switch {
