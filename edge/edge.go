@@ -11,6 +11,7 @@ import (
 	"github.com/catchment-bgp/catchment/announcer/host"
 	"github.com/catchment-bgp/catchment/edge/config"
 	"github.com/catchment-bgp/catchment/healthcheck"
+	"github.com/catchment-bgp/catchment/load"
 	"github.com/catchment-bgp/catchment/policy"
 )
 
@@ -75,6 +76,8 @@ type Options struct {
 	Returns   Returns
 	// WayBack reports whether replies find their way, until the context ends.
 	WayBack func(ctx context.Context, report func(host.WayBack)) error
+	// Sampler prepares to measure load.
+	Sampler func(c load.Config) (Sampler, error)
 	// Checks runs a check until the context ends.
 	Checks func(ctx context.Context, c healthcheck.Check, report func(healthcheck.Status)) error
 
@@ -111,11 +114,13 @@ type Edge struct {
 	policyOf  *config.Config // what policyCfg was made of
 	policyCfg policy.Config
 	overrides []policy.Override
+	pins      []policy.Pin
 	wayBack   *host.WayBack
 	learnt    defaultKeeper
 	told      map[string]told // by neighbour
 	vips      vipKeeper
 	returns   returnKeeper
+	load      loadKeeper
 	history   history
 	changes   map[ServiceReason]int
 	pending   *pending
@@ -146,7 +151,7 @@ func New(c *config.Config, warnings []config.Problem, o Options) (*Edge, error) 
 		requests: make(chan request), wayBacks: make(chan host.WayBack, 1),
 		defaults: make(chan defaultNews, 64), leaving: make(chan struct{}), gone: make(chan struct{}),
 		checks: newChecks(), learnt: newDefaultKeeper(), told: map[string]told{},
-		changes: map[ServiceReason]int{}, news: newBroadcast(),
+		changes: map[ServiceReason]int{}, news: newBroadcast(), load: newLoadKeeper(),
 	}
 	if o.Checks != nil {
 		e.checks.runner = o.Checks
@@ -157,7 +162,7 @@ func New(c *config.Config, warnings []config.Problem, o Options) (*Edge, error) 
 	if err != nil {
 		return nil, err
 	}
-	e.state, e.overrides = s.Policy, afterRestart(s.Overrides, e.started)
+	e.state, e.overrides, e.pins = s.Policy, afterRestart(s.Overrides, e.started), s.Pins
 	if err := e.fillIn(); err != nil {
 		return nil, errors.Join(err, e.free(context.Background()))
 	}
@@ -187,6 +192,16 @@ func (e *Edge) fillIn() error {
 	if o.Returns == nil {
 		if o.Returns, err = host.NewReturn(host.ReturnOptions{Log: e.log}); err != nil {
 			return err
+		}
+	}
+	if o.Sampler == nil {
+		o.Sampler = func(c load.Config) (Sampler, error) {
+			c.Log = e.log
+			s, err := load.New(c)
+			if err != nil {
+				return nil, err
+			}
+			return s, nil
 		}
 	}
 	if o.WayBack == nil {

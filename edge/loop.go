@@ -43,6 +43,9 @@ func (e *Edge) Run(ctx context.Context) error {
 	}
 	side.Go(func() { e.watchWayBack(work) })
 	e.checks.set(work, e.cfg, nil)
+	e.load.see(e.opt.Announcer.Status())
+	e.measure(time.Now())
+	defer e.load.sampling.finish()
 	e.logWarnings()
 	e.log.Info("started", "node", e.cfg.Node, "asn", e.cfg.ASN, "version", e.opt.Version)
 	e.loop(ctx, vipNews, returnNews)
@@ -91,7 +94,11 @@ func (e *Edge) await(ctx context.Context, timer <-chan time.Time, vipNews, retur
 			e.learn(d)
 			return ""
 		case <-e.opt.Announcer.Changed():
+			e.load.see(e.opt.Announcer.Status())
 			return "sessions"
+		case <-e.load.sampling.mail.ready:
+			e.load.figures = e.load.sampling.mail.take()
+			return byLoad
 		case _, ok := <-*vipNews:
 			if !ok {
 				*vipNews = nil
@@ -177,7 +184,7 @@ var errLeaving = errors.New("edge: the node is leaving")
 
 // sleep is how long the loop may wait without an event.
 func (e *Edge) sleep(now time.Time) time.Duration {
-	next := earliest(e.decision.Wake, e.vips.wake(), e.learnt.retry, e.returns.retry, e.nextBeat())
+	next := earliest(e.decision.Wake, e.vips.wake(), e.learnt.retry, e.returns.retry, e.load.sampling.retry, e.nextBeat())
 	for _, t := range e.told {
 		next = earliest(next, t.retry)
 	}
@@ -209,9 +216,12 @@ func (e *Edge) step(now time.Time, trigger string) {
 	e.keepVIPs(now)
 	e.keepDefaults(now)
 	e.keepReturns(now)
+	e.retryMeasure(now)
 	in := e.input(now, e.cfg)
 	state, d := policy.Next(e.policyConfig(), e.state, in)
 	e.record(now, trigger, in, d)
+	e.recordLoad(now, &in, &d)
+	keep := e.worthKeeping(now, trigger, &d)
 	e.triggers = nil
 	e.state, e.decision = state, d
 	routes := e.routes(d)
@@ -219,7 +229,9 @@ func (e *Edge) step(now time.Time, trigger string) {
 		e.tell(now, n.Name, routes[n.Name])
 	}
 	e.releaseVIPs(now)
-	e.store.save(e.stored())
+	if keep {
+		e.store.save(e.stored())
+	}
 	e.news.tell()
 }
 
@@ -233,6 +245,9 @@ func (e *Edge) expire(now time.Time) (ended string) {
 		}
 		return !o.Active(now)
 	})
+	if e.expirePins(now) {
+		ended = "end of a pin"
+	}
 	if e.pending != nil && !now.Before(e.pending.deadline) {
 		e.log.Warn("the new configuration was not confirmed: going back")
 		_, _ = e.revert(now) // it logs what came of it

@@ -76,6 +76,9 @@ func (e *Edge) keepReturns(now time.Time) {
 	if err == nil && len(k.faults) > 0 {
 		e.log.Info("replies leave as configured again")
 	}
+	if !maps.Equal(faults, k.faults) {
+		e.policyOf = nil // what load may steer depends on it
+	}
 	k.faults, k.dirty, k.retry = faults, false, time.Time{}
 	if err != nil {
 		k.retry = now.Add(returnRetry)
@@ -126,6 +129,17 @@ func returnPath(n config.Neighbor, fault string) string {
 // it can. Most bytes are replies: they relieve the link that the requests leave
 // only if they go with them, or if there is no other link that they could go by.
 func linkControlOff(c *config.Config, n config.Neighbor, fault string) string {
+	if why := linkUnrelieved(c, n, fault); why != "" {
+		return why
+	}
+	if c.Load.Mode == config.LoadOff {
+		return "load control is off; write load: {mode: pi}"
+	}
+	return ""
+}
+
+// linkUnrelieved is linkControlOff, whether or not a controller runs.
+func linkUnrelieved(c *config.Config, n config.Neighbor, fault string) string {
 	i := slices.IndexFunc(c.Links, func(l config.Link) bool { return l.Name == n.Link })
 	shared := !slices.ContainsFunc(c.Neighbors, func(o config.Neighbor) bool { return o.Link != n.Link })
 	switch {
@@ -137,11 +151,11 @@ func linkControlOff(c *config.Config, n config.Neighbor, fault string) string {
 	case !n.Symmetric:
 		return "replies leave by the routes of this machine, wherever requests come in; write return: symmetric"
 	}
-	if c.Links[i].Capacity == 0 {
+	switch l := &c.Links[i]; {
+	case !l.Measured():
+		return "link " + n.Link + " has no figures; write interface: or feed: under links:"
+	case l.Capacity == 0 && !l.HasInterface():
 		return "link " + n.Link + " has no capacity; write capacity: under links:"
-	}
-	if c.Load.Mode == config.LoadOff {
-		return "load control is off; write load: {mode: pi}"
 	}
 	return ""
 }

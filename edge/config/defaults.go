@@ -36,6 +36,11 @@ const (
 	defaultDwellDown    = 15 * time.Minute
 	defaultDownAfter    = 10 * time.Minute
 
+	defaultSmooth          = 5 * time.Second
+	defaultResourcesPeriod = time.Second
+	defaultSessionsPeriod  = 5 * time.Second
+	defaultQualityPeriod   = 30 * time.Second
+
 	defaultLanding     = 1.0
 	defaultWeight      = 1.0
 	defaultExploration = 2.0

@@ -46,6 +46,8 @@ type rawLink struct {
 	Feed      *rawFeed   `yaml:"feed,omitempty"`
 	Fast      *rawSource `yaml:"fast,omitempty"`
 	Exact     *rawSource `yaml:"exact,omitempty"`
+	Direction *direction `yaml:"direction,omitempty"`
+	Smooth    *duration  `yaml:"smooth,omitempty"`
 	Landing   *float64   `yaml:"landing,omitempty"`
 }
 
@@ -55,6 +57,9 @@ type rawSource struct {
 	Feed       *rawFeed       `yaml:"feed,omitempty"`
 	Prometheus *rawPrometheus `yaml:"prometheus,omitempty"`
 	Period     *duration      `yaml:"period,omitempty"`
+	Direction  *direction     `yaml:"direction,omitempty"`
+	Delay      *duration      `yaml:"delay,omitempty"`
+	Average    *duration      `yaml:"average,omitempty"`
 }
 
 type rawFeed struct {

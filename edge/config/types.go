@@ -43,46 +43,6 @@ type Central struct {
 // TLS names the files of a mutual TLS identity.
 type TLS struct{ CA, Cert, Key string }
 
-// Link is what traffic crosses.
-type Link struct {
-	Name string
-	// Capacity is in bit/s; zero means unknown: no load control there.
-	Capacity uint64
-	// Interface is the interface whose counters are the link's load; empty: none.
-	Interface string
-	Feed      *Feed
-	Fast      *Source
-	Exact     *Source
-	// Landing is the share, 0..1, of what is shed here that is expected to land on
-	// other links of ours, until it has been measured.
-	Landing float64
-}
-
-// Measured tells whether the link names a source of figures.
-func (l *Link) Measured() bool {
-	return l.Interface != "" || l.Feed != nil || l.Fast != nil || l.Exact != nil
-}
-
-// Source is one origin of a link's load figures; exactly one field is set.
-type Source struct {
-	Interface  string
-	Feed       *Feed
-	Prometheus *Prometheus
-}
-
-// Feed is a JSON document of load figures, polled over HTTP.
-type Feed struct {
-	URL    string
-	Period time.Duration
-}
-
-// Prometheus is an instant query whose result is the load in bit/s.
-type Prometheus struct {
-	URL    string
-	Query  string
-	Period time.Duration
-}
-
 // Neighbor is a BGP neighbour: its session and what is sent there.
 type Neighbor struct {
 	announcer.Neighbor

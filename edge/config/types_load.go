@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/catchment-bgp/catchment/community"
+	"github.com/catchment-bgp/catchment/load"
 )
 
 // LoadMode names a load controller.
@@ -37,6 +38,10 @@ type LoadControl struct {
 	// controller's own.
 	Slowdown, Drop []Point
 	Flap           Flap
+	// Node is what of the machine itself is watched; its VIPs are left empty.
+	Node load.Resources
+	// Quality is the time between two looks at how connections fare; 0: none.
+	Quality time.Duration
 }
 
 // Point is a corner of a curve: at a load, in shares of the capacity, what share

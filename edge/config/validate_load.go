@@ -19,6 +19,8 @@ func (c *checker) load(r rawLoad, links []Link) LoadControl {
 		Slowdown:      c.curve("load.slowdown", r.Slowdown),
 		Drop:          c.curve("load.drop", r.Drop),
 		Flap:          c.flap(value(r.Flap, rawFlap{})),
+		Node:          c.resources("load.node", r.Node),
+		Quality:       c.quality("load.quality", r.Quality),
 	}
 	if l.Target <= 0 || l.Target > 1 {
 		c.reject("load.target", "%g is out of range; write a number above 0 and up to 1, such as %g", l.Target, defaultTarget)

@@ -1,0 +1,81 @@
+package edge
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"time"
+
+	"github.com/catchment-bgp/catchment/load"
+)
+
+// samplerFake measures what the test says.
+type samplerFake struct {
+	journal *journal
+
+	mu      sync.Mutex
+	broken  error // what a start answers
+	config  load.Config
+	handler load.Handler
+	sources []load.SourceStatus
+}
+
+func (s *samplerFake) start(c load.Config) (Sampler, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.broken != nil {
+		return nil, s.broken
+	}
+	s.config = c
+	s.journal.add("measure %d links", len(c.Links))
+	return s, nil
+}
+
+func (s *samplerFake) Run(ctx context.Context, h load.Handler) error {
+	s.mu.Lock()
+	s.handler = h
+	s.mu.Unlock()
+	<-ctx.Done()
+	s.journal.add("measured")
+	return nil
+}
+
+func (s *samplerFake) Status() load.Status {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return load.Status{Sources: s.sources}
+}
+
+func (s *samplerFake) breaks(text string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.broken = nil; text != "" {
+		s.broken = errors.New(text)
+	}
+}
+
+// hands returns where figures go.
+func (s *samplerFake) hands() load.Handler {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.handler
+}
+
+// figure reports a link's load in bit/s as true now.
+func (w *world) figure(link string, bps float64) {
+	w.t.Helper()
+	h := w.sampler.hands()
+	if h.Link == nil {
+		w.t.Fatal("nothing is measured")
+	}
+	h.Link(link, load.Sample{Load: bps, At: time.Now(), Period: time.Second})
+}
+
+// figures reports the same load every second for some time.
+func (w *world) figures(link string, bps float64, d time.Duration) {
+	w.t.Helper()
+	for range d / time.Second {
+		w.figure(link, bps)
+		w.pass(time.Second)
+	}
+}
