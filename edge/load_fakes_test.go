@@ -79,3 +79,24 @@ func (w *world) figures(link string, bps float64, d time.Duration) {
 		w.pass(time.Second)
 	}
 }
+
+// measured are edits by which the link has figures, from an interface, and is
+// controlled.
+var measured = []string{
+	"links: [{name: uplink, capacity: 10Gbps}]", "links: [{name: uplink, capacity: 10Gbps, interface: eth1}]",
+	`link: uplink, ladder`, `link: uplink, return: symmetric, ladder`,
+}
+
+// measureAll hands over a figure of every kind.
+func (w *world) measureAll() {
+	w.t.Helper()
+	eventually(w.t, "the sampler runs", func() bool { return w.sampler.hands().Link != nil })
+	w.figure("uplink", 4.2e9)
+	h := w.sampler.hands()
+	h.Node(load.Node{Utilization: 0.3, Resource: "cpu", At: time.Now(), Resources: []load.Resource{{Name: "cpu", Utilization: 0.3}}})
+	h.Quality([]load.Quality{{Neighbor: "transit", RTT: 20 * time.Millisecond, Retransmits: 0.01, Connections: 7, At: time.Now()}})
+}
+
+func someSources() []load.SourceStatus {
+	return []load.SourceStatus{{Link: "uplink", Source: "fast", Up: true, Refused: map[load.Reason]uint64{load.Negative: 2}}}
+}

@@ -87,16 +87,16 @@ func serviceRoutes(svc *config.Service, n config.Neighbor, d policy.NeighborDeci
 			continue
 		}
 		r := base(svc, n, p)
-		if i := governs(n, d.Rung, p); i > 0 {
-			if n.Ladder[i-1].Withdraw {
-				continue
-			}
+		i := governs(n, d.Rung, p)
+		switch {
+		case i > 0 && n.Ladder[i-1].Withdraw:
+			continue
+		case cause.Severity == policy.Steered && cause.Reason != policy.Load:
+			deprefer(&r, n) // at least as high a rung
+		case i > 0:
 			climb(&r, n.Ladder[i-1])
 		}
-		switch {
-		case cause.Severity == policy.Steered && cause.Reason != policy.Load:
-			deprefer(&r, n)
-		case cause.Severity == policy.Draining:
+		if cause.Severity == policy.Draining {
 			drain(&r, n)
 		}
 		out = append(out, r)
