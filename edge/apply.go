@@ -80,7 +80,7 @@ func (e *Edge) plan(now time.Time, c *config.Config) []Plan {
 		}
 	}
 	in.Overrides, in.Pins = inheritOverrides(e.overrides, line), carryPins(e.pins, e.cfg, c)
-	_, d := policy.Next(policyConfig(c, e.returns.faults), e.carried(line, c), in)
+	_, d := policy.Next(policyConfig(c), e.carried(line, c), in)
 	was, will := Routes(e.cfg, e.decision), Routes(c, d)
 	old, next := map[string]config.Neighbor{}, map[string]config.Neighbor{}
 	var names []string

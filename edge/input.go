@@ -20,7 +20,7 @@ func (e *Edge) input(now time.Time, c *config.Config) policy.Input {
 		in.Health[svc.Name] = h
 	}
 	in.WayBack4, in.WayBack6 = e.wayBackVerdicts(c)
-	in.Samples, in.Sessions = e.load.figures.links, e.load.sessions
+	in.Samples, in.Sessions = e.trusted(c), e.load.sessions
 	if n := e.load.figures.node; !n.At.IsZero() {
 		in.Node = policy.Sample{Load: n.Utilization, Capacity: 1, At: n.At}
 	}
@@ -46,15 +46,14 @@ func (e *Edge) wayBackVerdicts(c *config.Config) (v4, v6 policy.Verdict) {
 // policyConfig is policyConfig of the running configuration.
 func (e *Edge) policyConfig() policy.Config {
 	if e.policyOf != e.cfg {
-		e.policyOf, e.policyCfg = e.cfg, policyConfig(e.cfg, e.returns.faults)
+		e.policyOf, e.policyCfg = e.cfg, policyConfig(e.cfg)
 	}
 	return e.policyCfg
 }
 
-// policyConfig is what the policy needs of a configuration, where replies do not
-// leave as configured at the neighbours of faults.
-func policyConfig(c *config.Config, faults map[string]string) policy.Config {
-	pc := policy.Config{ReturnAfter: c.ReturnAfter, Grace: c.WayBack.Grace, Load: loadConfig(c, faults)}
+// policyConfig is what the policy needs of a configuration.
+func policyConfig(c *config.Config) policy.Config {
+	pc := policy.Config{ReturnAfter: c.ReturnAfter, Grace: c.WayBack.Grace, Load: loadConfig(c)}
 	for _, svc := range c.Services {
 		ps := policy.Service{Name: svc.Name, Prefixes: svc.Prefixes}
 		for _, n := range c.Neighbors {

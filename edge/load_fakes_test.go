@@ -85,7 +85,11 @@ func (w *world) figures(link string, bps float64, d time.Duration) {
 var measured = []string{
 	"links: [{name: uplink, capacity: 10Gbps}]", "links: [{name: uplink, capacity: 10Gbps, interface: eth1}]",
 	`link: uplink, ladder`, `link: uplink, return: symmetric, ladder`,
+	"leave_hold: 2s", "leave_hold: 2s\nload: {" + soonAgain + "}",
 }
+
+// soonAgain is a flap budget that a start does not use up.
+const soonAgain = "flap: {exploration: 1}"
 
 // measureAll hands over a figure of every kind.
 func (w *world) measureAll() {
@@ -99,4 +103,12 @@ func (w *world) measureAll() {
 
 func someSources() []load.SourceStatus {
 	return []load.SourceStatus{{Link: "uplink", Source: "fast", Up: true, Refused: map[load.Reason]uint64{load.Negative: 2}}}
+}
+
+// loseReturn makes the replies of a neighbour's clients leave elsewhere.
+func (w *world) loseReturn(neighbor string) {
+	w.t.Helper()
+	w.returns.breaks(neighbor, errors.New("no route"))
+	w.returns.news <- struct{}{}
+	w.rest()
 }

@@ -21,10 +21,10 @@ var profiles = map[config.FlapProfile]func() flap.Profile{config.FlapCisco: flap
 
 // loadConfig is what load control needs of a configuration. Nodes of one site move
 // alike, so their seed is the site's name.
-func loadConfig(c *config.Config, faults map[string]string) policy.LoadConfig {
+func loadConfig(c *config.Config) policy.LoadConfig {
 	l := &c.Load
 	out := policy.LoadConfig{
-		Control: control.Config{Mode: modes[l.Mode], Target: l.Target, Slowdown: points(l.Slowdown), Drop: points(l.Drop)},
+		Control: control.Config{Mode: modes[l.Mode], Target: l.Target, DeadTime: l.DeadTime, Slowdown: shape(l.Slowdown), Drop: shape(l.Drop)},
 		Flap:    flap.Config{Exploration: l.Flap.Exploration, Margin: l.Flap.Margin},
 		DwellUp: l.DwellUp, DwellDown: l.DwellDown, DownAfter: l.DownAfter,
 		AllowWithdraw: l.AllowWithdraw, Seed: c.Node,
@@ -36,16 +36,17 @@ func loadConfig(c *config.Config, faults map[string]string) policy.LoadConfig {
 		out.Flap.Profiles = append(out.Flap.Profiles, profiles[p]())
 	}
 	for i := range c.Links {
-		out.Links = append(out.Links, policyLink(c, &c.Links[i], faults))
+		out.Links = append(out.Links, policyLink(c, &c.Links[i]))
 	}
 	for i := range c.Neighbors {
-		out.Climbers = append(out.Climbers, climber(c, &c.Neighbors[i], faults))
+		out.Climbers = append(out.Climbers, climber(c, &c.Neighbors[i]))
 	}
 	return out
 }
 
-func points(in []config.Point) []control.Point {
-	var out []control.Point
+// shape is a curve; nil: the controller's own.
+func shape(in []config.Point) control.Shape {
+	var out control.Shape
 	for _, p := range in {
 		out = append(out, control.Point(p))
 	}
@@ -54,14 +55,14 @@ func points(in []config.Point) []control.Point {
 
 // policyLink is a link. It is off where no neighbour there can relieve it, for the
 // reason of the first.
-func policyLink(c *config.Config, l *config.Link, faults map[string]string) policy.Link {
+func policyLink(c *config.Config, l *config.Link) policy.Link {
 	out := policy.Link{Name: l.Name, Capacity: float64(l.Capacity), Landing: l.Landing, Period: period(c, l)}
 	first := "no neighbor names the link; write link: at one"
 	for i, n := 0, 0; i < len(c.Neighbors); i++ {
 		if c.Neighbors[i].Link != l.Name {
 			continue
 		}
-		why := unsheddable(c, &c.Neighbors[i], faults)
+		why := linkUnrelieved(c, c.Neighbors[i], "")
 		if why == "" {
 			return out
 		}
@@ -73,24 +74,49 @@ func policyLink(c *config.Config, l *config.Link, faults map[string]string) poli
 	return out
 }
 
-// unsheddable says why shedding at a neighbour cannot relieve its link; empty: it
-// can.
-func unsheddable(c *config.Config, n *config.Neighbor, faults map[string]string) string {
-	return linkUnrelieved(c, *n, faults[n.Name])
-}
-
 // climber is a neighbour with its ladder. One whose link it cannot relieve has
 // none: pins still move it.
-func climber(c *config.Config, n *config.Neighbor, faults map[string]string) policy.Climber {
+func climber(c *config.Config, n *config.Neighbor) policy.Climber {
 	out := policy.Climber{Name: n.Name, ASN: n.ASN, Share: share(c.Node, n), Epoch: epoch(n)}
-	if unsheddable(c, n, faults) == "" {
+	if linkUnrelieved(c, *n, "") == "" {
 		out.Link, out.Weight = n.Link, weight(c, n)
 	}
 	for i := range n.Ladder {
 		r := &n.Ladder[i]
-		out.Rungs = append(out.Rungs, policy.Rung{Sheds: r.Sheds, Withdraw: r.Withdraw, Leave: r.MayWithdraw(), Prefixes: r.Prefixes})
+		out.Rungs = append(out.Rungs, policy.Rung{Sheds: sheds(n.Ladder, i), Withdraw: r.Withdraw, Leave: r.MayWithdraw(), Prefixes: r.Prefixes})
 	}
 	return out
+}
+
+// sheds is what a rung is expected to shed. Where the configuration does not say,
+// it stands evenly between the rungs around it.
+func sheds(ladder []config.Rung, i int) float64 {
+	at := func(i int) (float64, bool) {
+		switch {
+		case i < 0:
+			return 0, true
+		case i >= len(ladder):
+			return 1, true
+		case ladder[i].Withdraw && len(ladder[i].Prefixes) == 0 && !ladder[i].ShedsSet:
+			return 1, true
+		}
+		return ladder[i].Sheds, ladder[i].ShedsSet
+	}
+	below, above := i, i
+	from, known := at(below)
+	for !known {
+		below--
+		from, known = at(below)
+	}
+	to, known := at(above)
+	for !known {
+		above++
+		to, known = at(above)
+	}
+	if above == below {
+		return from
+	}
+	return from + (to-from)*float64(i-below)/float64(above-below)
 }
 
 // share is the node's part of the flap budget at the neighbour's AS. The nodes take

@@ -25,8 +25,11 @@ func (s Snapshot) link(name string) *edgev1.Link {
 		if d.Name != name || !d.Known {
 			continue
 		}
-		age := max(0, s.At.Sub(sample.At).Seconds())
-		out.Utilization, out.AgeSeconds, out.Stale = &d.Utilization, &age, d.Stale
+		if measured && out.CapacityBps > 0 {
+			used, age := sample.Load/out.CapacityBps, max(0, s.At.Sub(sample.At).Seconds())
+			out.Utilization, out.AgeSeconds = &used, &age
+		}
+		out.Stale = d.Stale
 		out.Shed, out.Slowdown, out.Drop, out.Absorb = d.Shed, d.Slowdown, d.Drop, d.Absorb
 		if d.Restraint.Hindrance != policy.Content {
 			out.Detail = d.Restraint.String()

@@ -76,9 +76,6 @@ func (e *Edge) keepReturns(now time.Time) {
 	if err == nil && len(k.faults) > 0 {
 		e.log.Info("replies leave as configured again")
 	}
-	if !maps.Equal(faults, k.faults) {
-		e.policyOf = nil // what load may steer depends on it
-	}
 	k.faults, k.dirty, k.retry = faults, false, time.Time{}
 	if err != nil {
 		k.retry = now.Add(returnRetry)

@@ -93,12 +93,12 @@ func TestSeveritiesAsEachKindOfNeighbourSeesThem(t *testing.T) {
 func TestAPrefixThatTheSessionDoesNotCarryIsNotSent(t *testing.T) {
 	w := newWorld(t)
 	six := w.config(`address: 10.77.2.2`, `address: "fd77:2::2"`, `local_address: 10.77.2.1, families: [ipv4, ipv6], next_hop: {ipv6: "fd77:2::1"}`, `local_address: "fd77:2::1"`)
-	if got := policyConfig(six, nil).Services[0].Neighbors[1]; got.IPv4 || !got.IPv6 {
+	if got := policyConfig(six).Services[0].Neighbors[1]; got.IPv4 || !got.IPv6 {
 		t.Errorf("at an IPv6 session: %+v", got)
 	}
 	c := w.config("families: [ipv4, ipv6], next_hop: {ipv6: \"fd77:2::1\"}", "families: [ipv4]")
 	well := policy.Input{Health: map[string]policy.Health{"video": {Hard: policy.Up}, "dns": {Hard: policy.Up}}, WayBack4: policy.Up, WayBack6: policy.Up}
-	_, d := policy.Next(policyConfig(c, nil), policy.State{}, well)
+	_, d := policy.Next(policyConfig(c), policy.State{}, well)
 	routes := Routes(c, d)
 	if got := routeTexts(routes["ix"]); !slices.Equal(got, []string{ix4}) {
 		t.Errorf("ix: %q", got)

@@ -72,7 +72,8 @@ func TestMinimalFileGetsEveryDefault(t *testing.T) {
 		Load: LoadControl{
 			Mode: LoadOff, Target: 0.82, Interval: time.Second, DwellUp: 2 * time.Minute,
 			DwellDown: 15 * time.Minute, DownAfter: 10 * time.Minute,
-			Flap: Flap{Profiles: []FlapProfile{FlapCisco, FlapJuniper}, Exploration: 2, Margin: 0.1},
+			DeadTime: 3 * time.Minute,
+			Flap:     Flap{Profiles: []FlapProfile{FlapCisco, FlapJuniper}, Exploration: 2, Margin: 0.1},
 		},
 		LeaveHold:   2 * time.Second,
 		WayBack:     WayBack{Required: true, Grace: 5 * time.Second},

@@ -35,6 +35,7 @@ const (
 	defaultDwellUp      = 120 * time.Second
 	defaultDwellDown    = 15 * time.Minute
 	defaultDownAfter    = 10 * time.Minute
+	defaultDeadTime     = 180 * time.Second
 
 	defaultSmooth          = 5 * time.Second
 	defaultResourcesPeriod = time.Second

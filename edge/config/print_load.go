@@ -52,6 +52,7 @@ func rawLoadOf(l *LoadControl) *rawLoad {
 		DwellUp:       new(duration(l.DwellUp)),
 		DwellDown:     new(duration(l.DwellDown)),
 		DownAfter:     new(duration(l.DownAfter)),
+		DeadTime:      new(duration(l.DeadTime)),
 		Slowdown:      each(l.Slowdown, rawPointOf),
 		Drop:          each(l.Drop, rawPointOf),
 		Flap:          &rawFlap{Profiles: l.Flap.Profiles, Exploration: &l.Flap.Exploration, Margin: &l.Flap.Margin},

@@ -164,6 +164,7 @@ func drawConfig(t *rapid.T) *Config {
 			DwellUp:       drawDuration(t, time.Second, day, "dwell up"),
 			DwellDown:     drawDuration(t, time.Second, day, "dwell down"),
 			DownAfter:     drawDuration(t, time.Second, day, "down after"),
+			DeadTime:      drawDuration(t, time.Second, time.Hour, "dead time"),
 			Node:          drawResources(t),
 			Quality:       rapid.SampledFrom([]time.Duration{0, 5 * time.Second, time.Hour}).Draw(t, "quality"),
 			Slowdown:      drawCurve(t, "slowdown"), Drop: drawCurve(t, "drop"),

@@ -7,6 +7,7 @@ type rawLoad struct {
 	AllowWithdraw *bool         `yaml:"allow_withdraw,omitempty"`
 	DwellUp       *duration     `yaml:"dwell_up,omitempty"`
 	DwellDown     *duration     `yaml:"dwell_down,omitempty"`
+	DeadTime      *duration     `yaml:"dead_time,omitempty"`
 	DownAfter     *duration     `yaml:"down_after,omitempty"`
 	Slowdown      []rawPoint    `yaml:"slowdown,omitempty,flow"`
 	Drop          []rawPoint    `yaml:"drop,omitempty,flow"`

@@ -33,6 +33,8 @@ type LoadControl struct {
 	DwellUp   time.Duration
 	DwellDown time.Duration
 	DownAfter time.Duration
+	// DeadTime is how long a change may take to show in full.
+	DeadTime time.Duration
 	// Slowdown is the share of new sessions that should go elsewhere, Drop that of
 	// current ones, by the load: corners of lines, of growing load. Empty: the
 	// controller's own.

@@ -16,6 +16,7 @@ func (c *checker) load(r rawLoad, links []Link) LoadControl {
 		DwellUp:       c.duration("load.dwell_up", r.DwellUp, defaultDwellUp, time.Second, day),
 		DwellDown:     c.duration("load.dwell_down", r.DwellDown, defaultDwellDown, time.Second, day),
 		DownAfter:     c.duration("load.down_after", r.DownAfter, defaultDownAfter, time.Second, day),
+		DeadTime:      c.duration("load.dead_time", r.DeadTime, defaultDeadTime, time.Second, time.Hour),
 		Slowdown:      c.curve("load.slowdown", r.Slowdown),
 		Drop:          c.curve("load.drop", r.Drop),
 		Flap:          c.flap(value(r.Flap, rawFlap{})),
