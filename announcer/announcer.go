@@ -233,6 +233,17 @@ func (a *Announcer) Status() map[string]Status {
 	return out
 }
 
+// Sessions returns the state of every session by the neighbour's name: Status
+// without routes, which costs little however many there are.
+func (a *Announcer) Sessions() map[string]guard.Status {
+	all := a.all()
+	out := make(map[string]guard.Status, len(all))
+	for _, s := range all {
+		out[s.neighbor.Name] = s.guard.Status()
+	}
+	return out
+}
+
 func (a *Announcer) all() []*session {
 	a.mu.Lock()
 	defer a.mu.Unlock()

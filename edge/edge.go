@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/catchment-bgp/catchment/announcer"
+	"github.com/catchment-bgp/catchment/announcer/guard"
 	"github.com/catchment-bgp/catchment/announcer/host"
 	"github.com/catchment-bgp/catchment/edge/config"
 	"github.com/catchment-bgp/catchment/healthcheck"
@@ -23,6 +24,8 @@ type Announcer interface {
 	Set(neighbor string, routes []announcer.Route) error
 	// Status is the state of every neighbour by name.
 	Status() map[string]announcer.Status
+	// Sessions is Status without routes, which costs little.
+	Sessions() map[string]guard.Status
 	// Changed receives a value after Status has changed.
 	Changed() <-chan struct{}
 	// Settle waits until what was Set is on the wire, where a session is up.
@@ -121,6 +124,7 @@ type Edge struct {
 	vips      vipKeeper
 	returns   returnKeeper
 	load      loadKeeper
+	tape      tape
 	history   history
 	changes   map[ServiceReason]int
 	pending   *pending

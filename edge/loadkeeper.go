@@ -4,7 +4,6 @@ import (
 	"maps"
 	"time"
 
-	"github.com/catchment-bgp/catchment/announcer"
 	"github.com/catchment-bgp/catchment/announcer/guard"
 	"github.com/catchment-bgp/catchment/edge/config"
 	"github.com/catchment-bgp/catchment/load"
@@ -50,7 +49,7 @@ func (k *loadKeeper) view() LoadView {
 
 // see takes in how the sessions are. The announcer counts how often one came up:
 // all of those but the one that is up were lost.
-func (k *loadKeeper) see(status map[string]announcer.Status) {
+func (k *loadKeeper) see(status map[string]guard.Status) {
 	k.sessions = make(map[string]policy.Session, len(status))
 	for name, st := range status {
 		s := policy.Session{Up: st.State == guard.Established, Losses: uint64(max(0, st.Sessions))}

@@ -43,7 +43,7 @@ func (e *Edge) Run(ctx context.Context) error {
 	}
 	side.Go(func() { e.watchWayBack(work) })
 	e.checks.set(work, e.cfg, nil)
-	e.load.see(e.opt.Announcer.Status())
+	e.load.see(e.opt.Announcer.Sessions())
 	e.measure(time.Now())
 	defer e.load.sampling.finish()
 	e.logWarnings()
@@ -94,7 +94,7 @@ func (e *Edge) await(ctx context.Context, timer <-chan time.Time, vipNews, retur
 			e.learn(d)
 			return ""
 		case <-e.opt.Announcer.Changed():
-			e.load.see(e.opt.Announcer.Status())
+			e.load.see(e.opt.Announcer.Sessions())
 			return "sessions"
 		case <-e.load.sampling.mail.ready:
 			e.load.figures = e.load.sampling.mail.take()
@@ -219,6 +219,7 @@ func (e *Edge) step(now time.Time, trigger string) {
 	e.retryMeasure(now)
 	in := e.input(now, e.cfg)
 	state, d := policy.Next(e.policyConfig(), e.state, in)
+	e.tape.add(e.cfg, e.policyConfig(), e.state, in, d)
 	e.record(now, trigger, in, d)
 	e.recordLoad(now, &in, &d)
 	keep := e.worthKeeping(now, trigger, &d)

@@ -179,6 +179,11 @@ func (a api) ClearOverride(ctx context.Context, r *edgev1.ClearOverrideRequest) 
 	return overrideProto(overrides, changed), failed(err)
 }
 
+func (a api) Transcript(ctx context.Context, _ *edgev1.TranscriptRequest) (*edgev1.TranscriptResponse, error) {
+	content, err := a.edge.Transcript(ctx)
+	return &edgev1.TranscriptResponse{Content: content}, failed(err)
+}
+
 func (a api) Plan(ctx context.Context, r *edgev1.PlanRequest) (*edgev1.PlanResponse, error) {
 	c, warnings, err := a.parse(r.GetConfig())
 	if err != nil {
