@@ -219,7 +219,7 @@ func (e *Edge) step(now time.Time, trigger string) {
 	e.retryMeasure(now)
 	in := e.input(now, e.cfg)
 	state, d := policy.Next(e.policyConfig(), e.state, in)
-	e.tape.add(e.cfg, e.policyConfig(), e.state, in, d)
+	e.tape.add(e.cfg, e.policyConfig(), e.state, in)
 	e.record(now, trigger, in, d)
 	e.recordLoad(now, &in, &d)
 	keep := e.worthKeeping(now, trigger, &d)

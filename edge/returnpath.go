@@ -17,7 +17,8 @@ import (
 // and the status says so.
 type returnKeeper struct {
 	to     Returns
-	dirty  bool // what stands must be looked at again
+	dirty  bool           // what stands must be looked at again
+	of     *config.Config // what want was made of
 	want   host.Returns
 	faults map[string]string // by neighbour
 	retry  time.Time         // zero: all is as wanted
@@ -33,6 +34,10 @@ func newReturnKeeper(to Returns) returnKeeper {
 
 // plan takes over the neighbours and prefixes of a configuration.
 func (k *returnKeeper) plan(c *config.Config) {
+	if k.of == c {
+		return
+	}
+	k.of = c
 	want := returnsOf(c)
 	if !slices.Equal(want.Paths, k.want.Paths) || !slices.Equal(want.Prefixes, k.want.Prefixes) {
 		k.want, k.dirty = want, true

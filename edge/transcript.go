@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/catchment-bgp/catchment/edge/config"
@@ -50,8 +51,9 @@ func (t Transcript) Replay() error {
 
 const transcriptVersion = 1
 
-// tape keeps the last decisions as they were made: nothing is copied, since
-// nothing of them changes any more.
+// tape keeps what the policy was given for its last decisions. The decisions are
+// not kept: they follow from it. Nothing is copied, since nothing of it changes any
+// more.
 type tape struct {
 	cuts  []cut // oldest first
 	count int   // of decisions in all cuts
@@ -59,47 +61,40 @@ type tape struct {
 
 // cut is decisions in a row, with the state before the first.
 type cut struct {
-	of      *config.Config
-	config  policy.Config
-	before  policy.State
-	records []taped
-}
-
-type taped struct {
-	in policy.Input
-	d  policy.Decision
+	of     *config.Config
+	config policy.Config
+	before policy.State
+	inputs []policy.Input
 }
 
 const (
-	// tapeCells bounds what is kept, in words on one service at one neighbour.
-	tapeCells = 50_000
+	// tapeCells bounds what is kept, in services, links and neighbours.
+	tapeCells = 100_000
 	// A tape has this many decisions at most, and at least.
 	longestTape, shortestTape = 900, 20
 	// cutsOfTape is in how many parts it is forgotten.
 	cutsOfTape = 6
 )
 
-// add keeps a decision.
-func (t *tape) add(of *config.Config, c policy.Config, before policy.State, in policy.Input, d policy.Decision) {
-	cells := len(d.Climbers) + 1
-	for i := range d.Services {
-		cells += len(d.Services[i].Neighbors)
-	}
+// add keeps what a decision was made from.
+func (t *tape) add(of *config.Config, c policy.Config, before policy.State, in policy.Input) {
+	cells := 1 + len(in.Health) + len(in.Samples) + len(in.Sessions) + len(in.Overrides)
 	most := min(max(tapeCells/cells, shortestTape), longestTape)
 	last := len(t.cuts) - 1
-	if last < 0 || t.cuts[last].of != of || len(t.cuts[last].records) >= most/cutsOfTape {
+	if last < 0 || t.cuts[last].of != of || len(t.cuts[last].inputs) >= most/cutsOfTape {
 		t.cuts = append(t.cuts, cut{of: of, config: c, before: before})
 		last++
 	}
-	t.cuts[last].records = append(t.cuts[last].records, taped{in, d})
+	t.cuts[last].inputs = append(t.cuts[last].inputs, in)
 	for t.count++; t.count > most && len(t.cuts) > 1; {
-		t.count -= len(t.cuts[0].records)
+		t.count -= len(t.cuts[0].inputs)
 		t.cuts[0] = cut{}
 		t.cuts = t.cuts[1:]
 	}
 }
 
-// stretches puts the cuts of one configuration together again.
+// stretches makes the decisions again, and puts the cuts of one configuration
+// together.
 func (t *tape) stretches() []Stretch {
 	out := []Stretch{}
 	var of *config.Config
@@ -110,12 +105,14 @@ func (t *tape) stretches() []Stretch {
 			out = append(out, Stretch{Config: c.config})
 		}
 		s := &out[len(out)-1]
-		for i, r := range c.records {
-			rec := policy.Record{Config: digest, Input: r.in, Decision: r.d}
-			if i == 0 && len(s.Records) == 0 {
-				m := policy.MemoryOf(c.before)
+		state := c.before
+		for _, in := range c.inputs {
+			rec := policy.Record{Config: digest, Input: in}
+			if len(s.Records) == 0 {
+				m := policy.MemoryOf(state)
 				rec.Memory = &m
 			}
+			state, rec.Decision = policy.Next(c.config, state, in)
 			s.Records = append(s.Records, rec)
 		}
 	}
@@ -127,7 +124,7 @@ func (e *Edge) Transcript(ctx context.Context) ([]byte, error) {
 	var t tape
 	out := Transcript{Version: transcriptVersion}
 	err := e.read(ctx, func(time.Time) {
-		out.Node, t = e.cfg.Node, tape{cuts: append([]cut(nil), e.tape.cuts...)}
+		out.Node, t.cuts = e.cfg.Node, slices.Clone(e.tape.cuts)
 	})
 	if err != nil {
 		return nil, err

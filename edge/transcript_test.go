@@ -62,18 +62,15 @@ func TestATranscriptForgetsTheOldest(t *testing.T) {
 }
 
 func TestATapeOfALargeNodeIsShort(t *testing.T) {
-	d := policy.Decision{Services: make([]policy.ServiceDecision, 100)}
-	for i := range d.Services {
-		d.Services[i].Neighbors = make([]policy.NeighborDecision, 100)
-	}
+	in := policy.Input{Overrides: make([]policy.Override, tapeCells)}
 	var tp tape
 	of := &config.Config{}
 	for range 1000 {
-		tp.add(of, policy.Config{}, policy.State{}, policy.Input{}, d)
+		tp.add(of, policy.Config{}, policy.State{}, in)
 	}
 	total := 0
 	for _, c := range tp.cuts {
-		total += len(c.records)
+		total += len(c.inputs)
 	}
 	if total > shortestTape || total < shortestTape/2 || total != tp.count {
 		t.Errorf("%d decisions, counted %d", total, tp.count)
