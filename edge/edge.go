@@ -58,6 +58,8 @@ type Returns interface {
 	// Set makes these all return paths of ours; a *host.SetError names those that
 	// do not work.
 	Set(want host.Returns) error
+	// Marks says which neighbour each connection mark stands for.
+	Marks() map[uint32]string
 	// Watch receives a value when Set may have something to do.
 	Watch(ctx context.Context) (<-chan struct{}, error)
 	// Close frees what Set needs; the paths stay.

@@ -18,6 +18,7 @@ type samplerFake struct {
 	config  load.Config
 	handler load.Handler
 	sources []load.SourceStatus
+	marks   map[uint32]string
 }
 
 func (s *samplerFake) start(c load.Config) (Sampler, error) {
@@ -52,6 +53,12 @@ func (s *samplerFake) breaks(text string) {
 	if s.broken = nil; text != "" {
 		s.broken = errors.New(text)
 	}
+}
+
+func (s *samplerFake) SetMarks(marks map[uint32]string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.marks = marks
 }
 
 // hands returns where figures go.

@@ -228,6 +228,21 @@ func TestWhyTellsOfTheLoad(t *testing.T) {
 	})
 }
 
+func TestASamplerKnowsTheMarksOfTheReturnPaths(t *testing.T) {
+	up(t, func(t *testing.T, w *world) {
+		for _, when := range []string{"at the start", "after a reload"} {
+			w.sampler.mu.Lock()
+			marks := w.sampler.marks
+			w.sampler.marks = nil
+			w.sampler.mu.Unlock()
+			if marks[1<<24] != "transit" {
+				t.Errorf("%s: %v", when, marks)
+			}
+			w.reload("links: [{name: uplink, capacity: 10Gbps}]", "links: [{name: uplink, capacity: 10Gbps, interface: eth7}]", measured[2], measured[3])
+		}
+	}, measured...)
+}
+
 func TestTheNodesOwnLoadIsGivenToThePolicy(t *testing.T) {
 	up(t, func(t *testing.T, w *world) {
 		w.sampler.hands().Node(load.Node{Utilization: 0.97, Resource: "cpu", At: time.Now()})

@@ -74,6 +74,7 @@ func (e *Edge) keepReturns(now time.Time) {
 		return
 	}
 	err := k.to.Set(k.want)
+	e.load.sampling.mark(k.to.Marks())
 	faults := k.explain(err)
 	if err != nil && !maps.Equal(faults, k.faults) {
 		e.log.Warn("replies do not leave as configured; it is tried again", "error", err)

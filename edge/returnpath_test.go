@@ -60,6 +60,8 @@ func (r *returnsFake) Set(want host.Returns) error {
 	return nil
 }
 
+func (r *returnsFake) Marks() map[uint32]string { return map[uint32]string{1 << 24: "transit"} }
+
 func (r *returnsFake) Watch(context.Context) (<-chan struct{}, error) { return r.news, nil }
 
 func (r *returnsFake) Close() error { return nil }

@@ -19,6 +19,8 @@ type Sampler interface {
 	Run(ctx context.Context, h load.Handler) error
 	// Status is the state of every source.
 	Status() load.Status
+	// SetMarks says which neighbour each connection mark stands for.
+	SetMarks(marks map[uint32]string)
 }
 
 // figures are the newest of all sources.
@@ -105,6 +107,7 @@ type sampling struct {
 	mail    *mailbox
 	sampler Sampler // nil: none
 	config  load.Config
+	marks   map[uint32]string
 	end     context.CancelFunc
 	running sync.WaitGroup
 	retry   time.Time // when to try again to start one; zero: it runs, or none is wanted
@@ -135,6 +138,7 @@ func (s *sampling) set(ctx context.Context, now time.Time, c *config.Config, sta
 	}
 	ctx, s.end = context.WithCancel(ctx)
 	s.sampler, s.config = sampler, want
+	s.mark(s.marks)
 	s.running.Go(func() { _ = sampler.Run(ctx, s.mail.handler(ctx)) }) // its end is ours; sources tell of themselves
 	return nil
 }
@@ -155,6 +159,14 @@ func (m *mailbox) handler(ctx context.Context) load.Handler {
 		},
 		Node:    func(n load.Node) { put(func(fs *figures) { fs.node = n }) },
 		Quality: func(q []load.Quality) { put(func(fs *figures) { fs.quality = q }) },
+	}
+}
+
+// mark says which neighbour each connection mark stands for.
+func (s *sampling) mark(marks map[uint32]string) {
+	s.marks = marks
+	if s.sampler != nil {
+		s.sampler.SetMarks(marks)
 	}
 }
 
