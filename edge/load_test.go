@@ -259,3 +259,17 @@ func TestTheNodesOwnLoadIsGivenToThePolicy(t *testing.T) {
 		}
 	}, measured...)
 }
+
+func TestTheCountersOfAnInterfaceBecomeTheLoadOfALink(t *testing.T) {
+	w := newWorld(t)
+	w.real = true
+	w.start("links: [{name: uplink, capacity: 10Gbps}]", "links: [{name: uplink, capacity: 10Gbps, interface: lo}]")
+	defer w.stop()
+	eventually(t, "a figure", func() bool {
+		s, known := w.snapshot().Load.Samples["uplink"]
+		return known && s.Load >= 0 && s.Capacity == 10e9 && time.Since(s.At) < 5*time.Second
+	})
+	if src := w.snapshot().Load.Sources; len(src) != 1 || !src[0].Up || src[0].Link != "uplink" {
+		t.Errorf("%+v", src)
+	}
+}

@@ -32,6 +32,7 @@ type world struct {
 	defaults *defaultsFake
 	returns  *returnsFake
 	sampler  *samplerFake
+	real     bool // load is measured
 	journal  *journal
 	log      *bytes.Buffer // of the node; to be read when the node is at rest
 
@@ -151,11 +152,15 @@ func newWorld(t testing.TB) *world {
 }
 
 func (w *world) options() Options {
-	return Options{
+	o := Options{
 		File: w.file(), Version: "test", Log: slog.New(slog.NewTextHandler(w.log, nil)),
 		Announcer: w.announcerFake, VIPs: w.vips, Defaults: w.defaults, Returns: w.returns,
 		WayBack: w.watchWayBack, Checks: w.runCheck, Sampler: w.sampler.start,
 	}
+	if w.real {
+		o.Sampler = nil
+	}
+	return o
 }
 
 func (w *world) watchWayBack(ctx context.Context, report func(host.WayBack)) error {

@@ -3,10 +3,10 @@ package host
 import (
 	"context"
 	"errors"
+	"maps"
 	"os"
 	"os/exec"
 	"slices"
-	"maps"
 	"strings"
 	"testing"
 
