@@ -123,15 +123,17 @@ type Edge struct {
 	wayBack   *host.WayBack
 	learnt    defaultKeeper
 	told      map[string]told // by neighbour
-	vips      vipKeeper
-	returns   returnKeeper
-	load      loadKeeper
-	tape      tape
-	history   history
-	changes   map[ServiceReason]int
-	pending   *pending
-	reloads   reloads
-	beats     beats
+	// sessionsAt is when the sessions were last looked at.
+	sessionsAt time.Time
+	vips       vipKeeper
+	returns    returnKeeper
+	load       loadKeeper
+	tape       tape
+	history    history
+	changes    map[ServiceReason]int
+	pending    *pending
+	reloads    reloads
+	beats      beats
 }
 
 const (

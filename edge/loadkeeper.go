@@ -52,7 +52,7 @@ func (k *loadKeeper) view() LoadView {
 func (k *loadKeeper) see(status map[string]guard.Status) {
 	k.sessions = make(map[string]policy.Session, len(status))
 	for name, st := range status {
-		s := policy.Session{Up: st.State == guard.Established, Losses: uint64(max(0, st.Sessions))}
+		s := policy.Session{Up: st.State == guard.Established, Losses: st.Sessions}
 		if s.Up && s.Losses > 0 {
 			s.Losses--
 		}

@@ -77,10 +77,16 @@ func (e *Edge) await(ctx context.Context, timer <-chan time.Time, vipNews, retur
 			return trigger
 		}
 	}
+	sessions, calm := e.opt.Announcer.Changed(), (<-chan time.Time)(nil)
+	if d := sessionsPause - time.Since(e.sessionsAt); d > 0 && d <= sessionsPause {
+		sessions, calm = nil, time.After(d)
+	}
 	for {
 		select {
 		case <-ctx.Done():
 			return ""
+		case <-calm:
+			sessions, calm = e.opt.Announcer.Changed(), nil
 		case <-timer:
 			return "timer"
 		case r := <-e.checks.results:
@@ -93,7 +99,8 @@ func (e *Edge) await(ctx context.Context, timer <-chan time.Time, vipNews, retur
 		case d := <-e.defaults:
 			e.learn(d)
 			return ""
-		case <-e.opt.Announcer.Changed():
+		case <-sessions:
+			e.sessionsAt = time.Now()
 			e.load.see(e.opt.Announcer.Sessions())
 			return "sessions"
 		case <-e.load.sampling.mail.ready:
@@ -118,6 +125,10 @@ func (e *Edge) await(ctx context.Context, timer <-chan time.Time, vipNews, retur
 		}
 	}
 }
+
+// sessionsPause is the least time between two looks at the sessions: while thousands
+// of routes go out there is news of them all the time.
+const sessionsPause = 20 * time.Millisecond
 
 // takeResults takes a check's result in, and those that wait behind it: when many
 // services change at once, one decision is made for all of them, with one changed
