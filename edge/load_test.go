@@ -59,6 +59,22 @@ func TestFiguresThatChangeNothingCostNoUpdateNoLineAndNoWrite(t *testing.T) {
 	})
 }
 
+func TestWhatARungShedsIsLearnedAndKept(t *testing.T) {
+	up(t, func(t *testing.T, w *world) {
+		for range 600 { // until the node moves, and what it moves is gone at once
+			if w.snapshot().Load.Moves["transit"] > 0 {
+				break
+			}
+			w.figures("uplink", 9.5e9, time.Second)
+		}
+		w.figures("uplink", 7e9, 10*time.Minute)
+		text, err := os.ReadFile(w.dir + "/state/state.json")
+		if err != nil || !strings.Contains(string(text), `"learned"`) {
+			t.Errorf("%v: %s", err, text)
+		}
+	}, measured...)
+}
+
 func TestARungComesBackWhenTheLoadHasFallen(t *testing.T) {
 	hot(t, func(t *testing.T, w *world) {
 		w.figures("uplink", 3e9, 2*time.Minute)

@@ -88,7 +88,7 @@ func (e *Edge) await(ctx context.Context, timer <-chan time.Time, vipNews, retur
 		case <-calm:
 			sessions, calm = e.opt.Announcer.Changed(), nil
 		case <-timer:
-			return "timer"
+			return byTime
 		case r := <-e.checks.results:
 			if trigger, decide := e.takeResults(r); decide {
 				return trigger
@@ -102,7 +102,7 @@ func (e *Edge) await(ctx context.Context, timer <-chan time.Time, vipNews, retur
 		case <-sessions:
 			e.sessionsAt = time.Now()
 			e.load.see(e.opt.Announcer.Sessions())
-			return "sessions"
+			return bySessions
 		case <-e.load.sampling.mail.ready:
 			e.load.figures = e.load.sampling.mail.take()
 			return byLoad
@@ -233,7 +233,7 @@ func (e *Edge) step(now time.Time, trigger string) {
 	e.tape.add(e.cfg, e.policyConfig(), e.state, in)
 	e.record(now, trigger, in, d)
 	e.recordLoad(now, &in, &d)
-	keep := e.worthKeeping(now, trigger, &d)
+	keep := e.worthKeeping(now, trigger, &state, &d)
 	e.triggers = nil
 	e.state, e.decision = state, d
 	routes := e.routes(d)

@@ -4,7 +4,6 @@ import (
 	"context"
 	"maps"
 	"reflect"
-	"slices"
 	"sync"
 	"time"
 
@@ -210,24 +209,4 @@ func (e *Edge) retryMeasure(now time.Time) {
 	if r := e.load.sampling.retry; !r.IsZero() && !now.Before(r) {
 		e.measure(now)
 	}
-}
-
-// byLoad is the trigger of decisions on new figures.
-const byLoad = "load"
-
-// learnEvery is how often what load control learned little by little goes to disk.
-const learnEvery = 5 * time.Minute
-
-// worthKeeping says whether a decision changed something that a restart must find:
-// whatever but new figures led to it, and of those what changed an announcement.
-// The rest, which changes with every figure, is kept now and then.
-func (e *Edge) worthKeeping(now time.Time, trigger string, d *policy.Decision) bool {
-	since := now.Sub(e.load.saved)
-	if trigger == byLoad && since >= 0 && since < learnEvery &&
-		slices.EqualFunc(d.Services, e.decision.Services, renderAlike) &&
-		!slices.ContainsFunc(d.Climbers, func(c policy.ClimberDecision) bool { return c.Moved }) {
-		return false
-	}
-	e.load.saved = now
-	return true
 }
