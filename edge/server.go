@@ -62,7 +62,7 @@ func (a api) Watch(_ *edgev1.StatusRequest, stream grpc.ServerStreamingServer[ed
 			return failed(err)
 		}
 		now := s.proto()
-		if last == nil || loadMoved(last, now) || !proto.Equal(lasting(last), lasting(now)) {
+		if isNews(last, now) {
 			if err := stream.Send(now); err != nil {
 				return err
 			}
@@ -76,6 +76,11 @@ func (a api) Watch(_ *edgev1.StatusRequest, stream grpc.ServerStreamingServer[ed
 			return failed(errLeaving)
 		}
 	}
+}
+
+// isNews says whether a watcher who has one status, or none, shall have the next.
+func isNews(was, now *edgev1.StatusResponse) bool {
+	return was == nil || loadMoved(was, now) || !proto.Equal(lasting(was), lasting(now))
 }
 
 // lasting is a status without what changes at every probe.

@@ -93,9 +93,11 @@ func (t *tape) add(of *config.Config, c policy.Config, before policy.State, in p
 	}
 }
 
-// stretches makes the decisions again, and puts the cuts of one configuration
-// together.
-func (t *tape) stretches() []Stretch {
+// stretches makes the decisions again, from what a reader of the transcript will
+// have, and puts the cuts of one configuration together. Times lose what they know
+// of the monotonic clock: where the clock was set meanwhile, waits come out as by
+// the wall.
+func (t *tape) stretches() ([]Stretch, error) {
 	out := []Stretch{}
 	var of *config.Config
 	for _, c := range t.cuts {
@@ -105,18 +107,37 @@ func (t *tape) stretches() []Stretch {
 			out = append(out, Stretch{Config: c.config})
 		}
 		s := &out[len(out)-1]
-		state := c.before
-		for _, in := range c.inputs {
+		memory, err := written(policy.MemoryOf(c.before))
+		if err != nil {
+			return nil, err
+		}
+		state := memory.State()
+		for i, live := range c.inputs {
+			in, err := written(live)
+			if err != nil {
+				return nil, err
+			}
 			rec := policy.Record{Config: digest, Input: in}
-			if len(s.Records) == 0 {
-				m := policy.MemoryOf(state)
-				rec.Memory = &m
+			if i == 0 {
+				rec.Memory = &memory
 			}
 			state, rec.Decision = policy.Next(c.config, state, in)
 			s.Records = append(s.Records, rec)
 		}
 	}
-	return out
+	return out, nil
+}
+
+// written is a value as it is read from where it was written to.
+func written[T any](v T) (out T, err error) {
+	text, err := json.Marshal(v)
+	if err == nil {
+		err = json.Unmarshal(text, &out)
+	}
+	if err != nil {
+		err = fmt.Errorf("edge: transcript: %w", err)
+	}
+	return out, err
 }
 
 // Transcript returns what the policy was given lately, as ReadTranscript reads it.
@@ -129,7 +150,9 @@ func (e *Edge) Transcript(ctx context.Context) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	out.Stretches = t.stretches()
+	if out.Stretches, err = t.stretches(); err != nil {
+		return nil, err
+	}
 	content, err := json.MarshalIndent(out, "", " ")
 	if err != nil {
 		return nil, fmt.Errorf("edge: transcript: %w", err)
