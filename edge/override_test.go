@@ -222,7 +222,7 @@ func TestAnOverrideRunsOut(t *testing.T) {
 
 func (w *world) why(service string) []Change {
 	w.t.Helper()
-	out, err := w.node.Why(context.Background(), service, 100)
+	out, _, err := w.node.Why(context.Background(), service, 100)
 	if err != nil {
 		w.t.Fatal(err)
 	}

@@ -1,7 +1,9 @@
 package policy
 
 import (
+	"cmp"
 	"net/netip"
+	"slices"
 	"time"
 
 	"github.com/catchment-bgp/catchment/policy/flap"
@@ -41,6 +43,7 @@ func (r *round) charge() {
 			n++
 		}
 	}
+	r.post()
 	for i := range r.c.Load.Climbers {
 		st := &next.Climbers[i]
 		session := r.in.Sessions[st.Name]
@@ -179,12 +182,36 @@ func (r *round) chargeSession(svc *Service, k, i int, restarted bool, now Shown)
 // the highest there is.
 const mostLosses = 50
 
-// enter charges an event some times.
+// entry is an event that is still to be charged.
+type entry struct {
+	event flap.Event
+	when  time.Time
+	key   flap.Key
+}
+
+// enter notes an event to be charged some times.
 func (r *round) enter(e flap.Event, when time.Time, c *Climber, p netip.Prefix, times int) {
 	for range times {
-		key := [1]flap.Key{{ASN: c.ASN, Prefix: p}}
-		r.next.Load.Ledger = r.next.Load.Ledger.Charge(r.c.Load.Flap, when, e, key[:]...)
+		r.b.entries = append(r.b.entries, entry{e, when, flap.Key{ASN: c.ASN, Prefix: p}})
 	}
+}
+
+// post charges what was noted. All of one kind go together, since each charge
+// copies the ledger: thousands of prefixes may change at once.
+func (r *round) post() {
+	slices.SortStableFunc(r.b.entries, func(a, b entry) int {
+		return cmp.Or(a.when.Compare(b.when), cmp.Compare(a.event, b.event))
+	})
+	for rest := r.b.entries; len(rest) > 0; {
+		first := rest[0]
+		r.b.keys = r.b.keys[:0]
+		for len(rest) > 0 && rest[0].event == first.event && rest[0].when.Equal(first.when) {
+			r.b.keys = append(r.b.keys, rest[0].key)
+			rest = rest[1:]
+		}
+		r.next.Load.Ledger = r.next.Load.Ledger.Charge(r.c.Load.Flap, first.when, first.event, r.b.keys...)
+	}
+	r.b.entries = r.b.entries[:0]
 }
 
 // penalties fills in what routers may keep of us by now.
