@@ -147,6 +147,7 @@ func TestHostileLoadNeverGetsThePrefixDamped(t *testing.T) {
 }
 
 func TestHostileLoadGetsThePrefixDampedWithout(t *testing.T) {
+	t.Parallel()
 	for name, c := range map[string]struct {
 		budget flap.Config
 		alone  bool

@@ -182,6 +182,7 @@ func (l *loop) awaitLook(within time.Duration, what string, atA look) time.Time 
 }
 
 func TestLoadMovesClientsAndLetsThemReturn(t *testing.T) {
+	t.Parallel()
 	for name, c := range map[string]struct {
 		rung string
 		look look
@@ -202,6 +203,9 @@ func TestLoadMovesClientsAndLetsThemReturn(t *testing.T) {
 			rush := time.Now()
 			climbed := l.awaitLook(45*time.Second, "less of A", c.look)
 			t.Logf("less of A %v after the rush began", climbed.Sub(rush).Round(100*time.Millisecond))
+			if n := l.edge.neighbor("video", "frr"); n.State != "steered" || n.Reason != "load" || n.Rung != 1 {
+				t.Errorf("the status says of A: %+v", n)
+			}
 			l.comesBy(l.mover, false)
 			l.comesBy(l.anchored, true)
 			l.awaitLoads(soon, "the movers by B's second", 0.26, 0, 0.33)
