@@ -158,7 +158,8 @@ func FuzzParse(f *testing.F) {
 		}
 		f.Add(data)
 	}
-	f.Add([]byte(tiny))
+	f.Add([]byte(strings.Replace(tiny, "count: 100", "count: 4", 1)))
+	f.Add([]byte(twoLinks))
 	f.Fuzz(func(t *testing.T, data []byte) {
 		sc, err := Parse("f", data)
 		if (sc == nil) == (err == nil) {
@@ -171,11 +172,11 @@ func FuzzParse(f *testing.F) {
 		for _, g := range sc.Groups {
 			groups += g.Count
 		}
-		if groups > 200 || len(sc.Sites) > 20 || sc.Sessions.Max > time.Hour {
+		if groups > 20 || len(sc.Sites) > 3 || sc.Sessions.Max > time.Hour {
 			return // it would take long
 		}
 		sc.Duration = 20 * sc.Step
-		for _, controller := range append(Controllers(), Oracle) {
+		for _, controller := range []string{"pi", "greedy"} {
 			if figures := Run(sc, controller, 1, nil); figures[Peak] < 0 {
 				t.Errorf("%s: %v", controller, figures)
 			}
