@@ -114,7 +114,7 @@ func toCheck(c CheckStatus) *edgev1.Check {
 func toOverride(o policy.Override) *edgev1.Override {
 	return &edgev1.Override{
 		Service: o.Service, Neighbor: o.Neighbor, Verb: o.Verb.String(), Reason: o.Reason, By: o.By,
-		Since: stamp(o.Since), Until: stamp(o.Until), EvenIfDead: o.EvenIfDead,
+		Since: stamp(o.Since), Until: stamp(o.Until), EvenIfDead: o.EvenIfDead, WithdrawAt: stamp(o.WithdrawAt),
 	}
 }
 

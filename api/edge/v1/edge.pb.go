@@ -805,15 +805,17 @@ func (x *Route) GetLocalPref() uint32 {
 }
 
 type Override struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
-	Service       string                 `protobuf:"bytes,1,opt,name=service,proto3" json:"service,omitempty"`
-	Neighbor      string                 `protobuf:"bytes,2,opt,name=neighbor,proto3" json:"neighbor,omitempty"` // empty: all
-	Verb          string                 `protobuf:"bytes,3,opt,name=verb,proto3" json:"verb,omitempty"`         // drain, withdraw or announce
-	Reason        string                 `protobuf:"bytes,4,opt,name=reason,proto3" json:"reason,omitempty"`
-	By            string                 `protobuf:"bytes,5,opt,name=by,proto3" json:"by,omitempty"`
-	Since         *timestamppb.Timestamp `protobuf:"bytes,6,opt,name=since,proto3" json:"since,omitempty"`
-	Until         *timestamppb.Timestamp `protobuf:"bytes,7,opt,name=until,proto3,oneof" json:"until,omitempty"` // absent: until it is lifted
-	EvenIfDead    bool                   `protobuf:"varint,8,opt,name=even_if_dead,json=evenIfDead,proto3" json:"even_if_dead,omitempty"`
+	state      protoimpl.MessageState `protogen:"open.v1"`
+	Service    string                 `protobuf:"bytes,1,opt,name=service,proto3" json:"service,omitempty"`
+	Neighbor   string                 `protobuf:"bytes,2,opt,name=neighbor,proto3" json:"neighbor,omitempty"` // empty: all
+	Verb       string                 `protobuf:"bytes,3,opt,name=verb,proto3" json:"verb,omitempty"`         // drain, withdraw or announce
+	Reason     string                 `protobuf:"bytes,4,opt,name=reason,proto3" json:"reason,omitempty"`
+	By         string                 `protobuf:"bytes,5,opt,name=by,proto3" json:"by,omitempty"`
+	Since      *timestamppb.Timestamp `protobuf:"bytes,6,opt,name=since,proto3" json:"since,omitempty"`
+	Until      *timestamppb.Timestamp `protobuf:"bytes,7,opt,name=until,proto3,oneof" json:"until,omitempty"` // absent: until it is lifted
+	EvenIfDead bool                   `protobuf:"varint,8,opt,name=even_if_dead,json=evenIfDead,proto3" json:"even_if_dead,omitempty"`
+	// When a drain withdraws, GSHUT until then; absent for other verbs.
+	WithdrawAt    *timestamppb.Timestamp `protobuf:"bytes,9,opt,name=withdraw_at,json=withdrawAt,proto3,oneof" json:"withdraw_at,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -902,6 +904,13 @@ func (x *Override) GetEvenIfDead() bool {
 		return x.EvenIfDead
 	}
 	return false
+}
+
+func (x *Override) GetWithdrawAt() *timestamppb.Timestamp {
+	if x != nil {
+		return x.WithdrawAt
+	}
+	return nil
 }
 
 type WhyRequest struct {
@@ -1900,7 +1909,7 @@ const file_edge_v1_edge_proto_rawDesc = "" +
 	"\n" +
 	"local_pref\x18\x06 \x01(\rH\x01R\tlocalPref\x88\x01\x01B\x06\n" +
 	"\x04_medB\r\n" +
-	"\v_local_pref\"\x91\x02\n" +
+	"\v_local_pref\"\xe3\x02\n" +
 	"\bOverride\x12\x18\n" +
 	"\aservice\x18\x01 \x01(\tR\aservice\x12\x1a\n" +
 	"\bneighbor\x18\x02 \x01(\tR\bneighbor\x12\x12\n" +
@@ -1910,8 +1919,11 @@ const file_edge_v1_edge_proto_rawDesc = "" +
 	"\x05since\x18\x06 \x01(\v2\x1a.google.protobuf.TimestampR\x05since\x125\n" +
 	"\x05until\x18\a \x01(\v2\x1a.google.protobuf.TimestampH\x00R\x05until\x88\x01\x01\x12 \n" +
 	"\feven_if_dead\x18\b \x01(\bR\n" +
-	"evenIfDeadB\b\n" +
-	"\x06_until\"<\n" +
+	"evenIfDead\x12@\n" +
+	"\vwithdraw_at\x18\t \x01(\v2\x1a.google.protobuf.TimestampH\x01R\n" +
+	"withdrawAt\x88\x01\x01B\b\n" +
+	"\x06_untilB\x0e\n" +
+	"\f_withdraw_at\"<\n" +
 	"\n" +
 	"WhyRequest\x12\x18\n" +
 	"\aservice\x18\x01 \x01(\tR\aservice\x12\x14\n" +
@@ -2045,46 +2057,47 @@ var file_edge_v1_edge_proto_depIdxs = []int32{
 	26, // 12: catchment.edge.v1.Neighbor.session_since:type_name -> google.protobuf.Timestamp
 	26, // 13: catchment.edge.v1.Override.since:type_name -> google.protobuf.Timestamp
 	26, // 14: catchment.edge.v1.Override.until:type_name -> google.protobuf.Timestamp
-	12, // 15: catchment.edge.v1.WhyResponse.decisions:type_name -> catchment.edge.v1.Decision
-	26, // 16: catchment.edge.v1.Decision.at:type_name -> google.protobuf.Timestamp
-	13, // 17: catchment.edge.v1.SetOverrideRequest.selector:type_name -> catchment.edge.v1.Selector
-	27, // 18: catchment.edge.v1.SetOverrideRequest.duration:type_name -> google.protobuf.Duration
-	13, // 19: catchment.edge.v1.ClearOverrideRequest.selector:type_name -> catchment.edge.v1.Selector
-	9,  // 20: catchment.edge.v1.OverrideResponse.overrides:type_name -> catchment.edge.v1.Override
-	17, // 21: catchment.edge.v1.PlanRequest.config:type_name -> catchment.edge.v1.ConfigFile
-	20, // 22: catchment.edge.v1.PlanResponse.neighbors:type_name -> catchment.edge.v1.NeighborPlan
-	8,  // 23: catchment.edge.v1.NeighborPlan.announced:type_name -> catchment.edge.v1.Route
-	21, // 24: catchment.edge.v1.NeighborPlan.changed:type_name -> catchment.edge.v1.RouteChange
-	8,  // 25: catchment.edge.v1.NeighborPlan.withdrawn:type_name -> catchment.edge.v1.Route
-	8,  // 26: catchment.edge.v1.RouteChange.from:type_name -> catchment.edge.v1.Route
-	8,  // 27: catchment.edge.v1.RouteChange.to:type_name -> catchment.edge.v1.Route
-	17, // 28: catchment.edge.v1.ApplyRequest.config:type_name -> catchment.edge.v1.ConfigFile
-	27, // 29: catchment.edge.v1.ApplyRequest.confirm_within:type_name -> google.protobuf.Duration
-	20, // 30: catchment.edge.v1.ApplyResponse.neighbors:type_name -> catchment.edge.v1.NeighborPlan
-	26, // 31: catchment.edge.v1.ApplyResponse.reverts_at:type_name -> google.protobuf.Timestamp
-	0,  // 32: catchment.edge.v1.Edge.Status:input_type -> catchment.edge.v1.StatusRequest
-	0,  // 33: catchment.edge.v1.Edge.Watch:input_type -> catchment.edge.v1.StatusRequest
-	10, // 34: catchment.edge.v1.Edge.Why:input_type -> catchment.edge.v1.WhyRequest
-	14, // 35: catchment.edge.v1.Edge.SetOverride:input_type -> catchment.edge.v1.SetOverrideRequest
-	15, // 36: catchment.edge.v1.Edge.ClearOverride:input_type -> catchment.edge.v1.ClearOverrideRequest
-	18, // 37: catchment.edge.v1.Edge.Plan:input_type -> catchment.edge.v1.PlanRequest
-	22, // 38: catchment.edge.v1.Edge.Apply:input_type -> catchment.edge.v1.ApplyRequest
-	24, // 39: catchment.edge.v1.Edge.Confirm:input_type -> catchment.edge.v1.ConfirmRequest
-	25, // 40: catchment.edge.v1.Edge.Rollback:input_type -> catchment.edge.v1.RollbackRequest
-	1,  // 41: catchment.edge.v1.Edge.Status:output_type -> catchment.edge.v1.StatusResponse
-	1,  // 42: catchment.edge.v1.Edge.Watch:output_type -> catchment.edge.v1.StatusResponse
-	11, // 43: catchment.edge.v1.Edge.Why:output_type -> catchment.edge.v1.WhyResponse
-	16, // 44: catchment.edge.v1.Edge.SetOverride:output_type -> catchment.edge.v1.OverrideResponse
-	16, // 45: catchment.edge.v1.Edge.ClearOverride:output_type -> catchment.edge.v1.OverrideResponse
-	19, // 46: catchment.edge.v1.Edge.Plan:output_type -> catchment.edge.v1.PlanResponse
-	23, // 47: catchment.edge.v1.Edge.Apply:output_type -> catchment.edge.v1.ApplyResponse
-	23, // 48: catchment.edge.v1.Edge.Confirm:output_type -> catchment.edge.v1.ApplyResponse
-	23, // 49: catchment.edge.v1.Edge.Rollback:output_type -> catchment.edge.v1.ApplyResponse
-	41, // [41:50] is the sub-list for method output_type
-	32, // [32:41] is the sub-list for method input_type
-	32, // [32:32] is the sub-list for extension type_name
-	32, // [32:32] is the sub-list for extension extendee
-	0,  // [0:32] is the sub-list for field type_name
+	26, // 15: catchment.edge.v1.Override.withdraw_at:type_name -> google.protobuf.Timestamp
+	12, // 16: catchment.edge.v1.WhyResponse.decisions:type_name -> catchment.edge.v1.Decision
+	26, // 17: catchment.edge.v1.Decision.at:type_name -> google.protobuf.Timestamp
+	13, // 18: catchment.edge.v1.SetOverrideRequest.selector:type_name -> catchment.edge.v1.Selector
+	27, // 19: catchment.edge.v1.SetOverrideRequest.duration:type_name -> google.protobuf.Duration
+	13, // 20: catchment.edge.v1.ClearOverrideRequest.selector:type_name -> catchment.edge.v1.Selector
+	9,  // 21: catchment.edge.v1.OverrideResponse.overrides:type_name -> catchment.edge.v1.Override
+	17, // 22: catchment.edge.v1.PlanRequest.config:type_name -> catchment.edge.v1.ConfigFile
+	20, // 23: catchment.edge.v1.PlanResponse.neighbors:type_name -> catchment.edge.v1.NeighborPlan
+	8,  // 24: catchment.edge.v1.NeighborPlan.announced:type_name -> catchment.edge.v1.Route
+	21, // 25: catchment.edge.v1.NeighborPlan.changed:type_name -> catchment.edge.v1.RouteChange
+	8,  // 26: catchment.edge.v1.NeighborPlan.withdrawn:type_name -> catchment.edge.v1.Route
+	8,  // 27: catchment.edge.v1.RouteChange.from:type_name -> catchment.edge.v1.Route
+	8,  // 28: catchment.edge.v1.RouteChange.to:type_name -> catchment.edge.v1.Route
+	17, // 29: catchment.edge.v1.ApplyRequest.config:type_name -> catchment.edge.v1.ConfigFile
+	27, // 30: catchment.edge.v1.ApplyRequest.confirm_within:type_name -> google.protobuf.Duration
+	20, // 31: catchment.edge.v1.ApplyResponse.neighbors:type_name -> catchment.edge.v1.NeighborPlan
+	26, // 32: catchment.edge.v1.ApplyResponse.reverts_at:type_name -> google.protobuf.Timestamp
+	0,  // 33: catchment.edge.v1.Edge.Status:input_type -> catchment.edge.v1.StatusRequest
+	0,  // 34: catchment.edge.v1.Edge.Watch:input_type -> catchment.edge.v1.StatusRequest
+	10, // 35: catchment.edge.v1.Edge.Why:input_type -> catchment.edge.v1.WhyRequest
+	14, // 36: catchment.edge.v1.Edge.SetOverride:input_type -> catchment.edge.v1.SetOverrideRequest
+	15, // 37: catchment.edge.v1.Edge.ClearOverride:input_type -> catchment.edge.v1.ClearOverrideRequest
+	18, // 38: catchment.edge.v1.Edge.Plan:input_type -> catchment.edge.v1.PlanRequest
+	22, // 39: catchment.edge.v1.Edge.Apply:input_type -> catchment.edge.v1.ApplyRequest
+	24, // 40: catchment.edge.v1.Edge.Confirm:input_type -> catchment.edge.v1.ConfirmRequest
+	25, // 41: catchment.edge.v1.Edge.Rollback:input_type -> catchment.edge.v1.RollbackRequest
+	1,  // 42: catchment.edge.v1.Edge.Status:output_type -> catchment.edge.v1.StatusResponse
+	1,  // 43: catchment.edge.v1.Edge.Watch:output_type -> catchment.edge.v1.StatusResponse
+	11, // 44: catchment.edge.v1.Edge.Why:output_type -> catchment.edge.v1.WhyResponse
+	16, // 45: catchment.edge.v1.Edge.SetOverride:output_type -> catchment.edge.v1.OverrideResponse
+	16, // 46: catchment.edge.v1.Edge.ClearOverride:output_type -> catchment.edge.v1.OverrideResponse
+	19, // 47: catchment.edge.v1.Edge.Plan:output_type -> catchment.edge.v1.PlanResponse
+	23, // 48: catchment.edge.v1.Edge.Apply:output_type -> catchment.edge.v1.ApplyResponse
+	23, // 49: catchment.edge.v1.Edge.Confirm:output_type -> catchment.edge.v1.ApplyResponse
+	23, // 50: catchment.edge.v1.Edge.Rollback:output_type -> catchment.edge.v1.ApplyResponse
+	42, // [42:51] is the sub-list for method output_type
+	33, // [33:42] is the sub-list for method input_type
+	33, // [33:33] is the sub-list for extension type_name
+	33, // [33:33] is the sub-list for extension extendee
+	0,  // [0:33] is the sub-list for field type_name
 }
 
 func init() { file_edge_v1_edge_proto_init() }

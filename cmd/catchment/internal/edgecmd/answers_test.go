@@ -59,7 +59,10 @@ func deadDNS() *edgev1.Service {
 		Neighbors: []*edgev1.Neighbor{{Name: "transit-a", Session: "established", Settled: true, State: "withdrawn",
 			Reason: "hard_failure", Detail: "tcp: connection refused", Link: nil,
 			ReturnPath: "routed", LinkControl: "off", LinkControlReason: "the neighbor names no link"}},
-		Overrides: []*edgev1.Override{{Service: "dns", Verb: "announce", Reason: "the check is wrong", EvenIfDead: false}},
+		Overrides: []*edgev1.Override{
+			{Service: "dns", Verb: "announce", Reason: "the check is wrong", EvenIfDead: false},
+			{Service: "dns", Neighbor: "transit-a", Verb: "drain", Reason: "kernel upgrade", WithdrawAt: after(20 * time.Second)},
+		},
 	}
 }
 

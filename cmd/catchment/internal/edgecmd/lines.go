@@ -85,7 +85,8 @@ func neighborText(s *edgev1.Service, n *edgev1.Neighbor) string {
 	return text
 }
 
-// overrideText names an override without the time that is left.
+// overrideText names an override without the time that is left. A drain ends in a
+// withdrawal: that is told even when it has come.
 func overrideText(o *edgev1.Override) string {
 	text := o.GetVerb()
 	if o.GetNeighbor() != "" {
@@ -93,6 +94,9 @@ func overrideText(o *edgev1.Override) string {
 	}
 	if o.GetEvenIfDead() {
 		text += " even if dead"
+	}
+	if o.GetWithdrawAt() != nil {
+		text += " withdraws at " + clock(o.GetWithdrawAt())
 	}
 	if o.GetUntil() != nil {
 		text += " until " + clock(o.GetUntil())
