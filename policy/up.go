@@ -13,6 +13,9 @@ const (
 	coarse = 0.15
 	// ample is that load.
 	ample = 0.92
+	// nearFull is the load from which a link is relieved at the cost of others of
+	// the node that are not yet hot.
+	nearFull = 0.95
 	// courtesy is for how long after others moved it is borne.
 	courtesy = 15 * time.Minute
 )
@@ -76,7 +79,7 @@ func (r *round) up() {
 }
 
 // heatWarm takes the links that stand in the way of what a hot one would shed for
-// hot, too, if they are nearly so. It says whether those are all that do: then a
+// hot, too, if they are nearly so, or the hot one is nearly full. It says whether those are all that do: then a
 // step of all lands on none of them.
 func (r *round) heatWarm(l int) bool {
 	for o := range r.out.Links {
@@ -84,7 +87,7 @@ func (r *round) heatWarm(l int) bool {
 		if o == l || !d.Known || r.c.Load.Links[o].Off != "" || r.room(l, o, r.wanted(l)-r.next.Load.Links[l].InForce) {
 			continue
 		}
-		if !r.fresh(o) || d.Utilization < low {
+		if !r.fresh(o) || d.Utilization < low && r.out.Links[l].Utilization < nearFull {
 			return false
 		}
 		r.b.heat[o] = hot
@@ -250,6 +253,9 @@ func (r *round) climb(l, i int, alone bool) (best candidate, why Restraint) {
 	}
 	if best.covers && best.gain-need > coarse && r.cc.Mode != control.Threshold && r.leaves(l, less.gain) <= ample {
 		best, why = less, Restraint{Hindrance: TooMuch}
+	}
+	if why.Hindrance == WouldLand && best.gain < need/2 { // not worth a change
+		return candidate{}, why
 	}
 	if best.rung > 0 {
 		return best, Restraint{}
