@@ -15,32 +15,37 @@ type target struct {
 	stands   float64 // 0: met
 }
 
+// What misses most: where two links of a site stand in each other's way, neither
+// steps up although both together could (flash-crowd with the seeds 9, 17, 22, 28:
+// over the capacity by a few percent throughout); and a wrong or stale figure that
+// is acted on too far lands on the other link.
+//
 // The targets of routes: few changes, nobody damps, nobody else is overloaded, all
 // home within 45 minutes.
 var targets = []target{
-	{"flash-crowd", OverloadSeconds, 90, 0},
+	{"flash-crowd", OverloadSeconds, 90, 2900},
 	{"flash-crowd", UpdatesPerHour, 4, 0},
 	{"flash-crowd", WithdrawalsPerHour, 1, 0},
 	{"flash-crowd", PrefixesDamped, 0, 0},
 	{"flash-crowd", HomeSeconds, 45 * 60, 0},
-	{"flash-crowd", SecondaryOverloads, 0, 0},
-	{"lying-prediction", UpdatesPerHour, 4, 0},
+	{"flash-crowd", SecondaryOverloads, 0, 3},
+	{"lying-prediction", UpdatesPerHour, 4, 5},
 	{"lying-prediction", WithdrawalsPerHour, 1, 0},
-	{"lying-prediction", HomeSeconds, 45 * 60, 0},
-	{"lying-prediction", SecondaryOverloads, 0, 0},
+	{"lying-prediction", HomeSeconds, 45 * 60, 5600},
+	{"lying-prediction", SecondaryOverloads, 0, 4},
 	{"stale-metrics", UpdatesPerHour, 4, 0},
 	{"stale-metrics", WithdrawalsPerHour, 1, 0},
-	{"stale-metrics", SecondaryOverloads, 0, 0},
+	{"stale-metrics", SecondaryOverloads, 0, 2},
 	{"damping-upstreams", UpdatesPerHour, 4, 0},
 	{"damping-upstreams", WithdrawalsPerHour, 1, 0},
 	{"damping-upstreams", PrefixesDamped, 0, 0},
-	{"damping-upstreams", SecondaryOverloads, 0, 0},
+	{"damping-upstreams", SecondaryOverloads, 0, 4},
 	{"node-loss", UpdatesPerHour, 4, 0},
 	{"node-loss", WithdrawalsPerHour, 1, 0},
-	{"node-loss", HomeSeconds, 45 * 60, 0},
-	{"diurnal", UpdatesPerHour, 4, 0},
+	{"node-loss", HomeSeconds, 45 * 60, 3500},
+	{"diurnal", UpdatesPerHour, 4, 5},
 	{"diurnal", WithdrawalsPerHour, 1, 0},
-	{"all-hot", UpdatesPerHour, 4, 0},
+	{"all-hot", UpdatesPerHour, 4, 5},
 	{"all-hot", WithdrawalsPerHour, 1, 0},
 	{"worldcup", OverloadSeconds, 0, 0},
 	{"worldcup", SettledError, 0.03, 0},
@@ -88,5 +93,25 @@ func TestNobodyDoesBetterThanTheDefault(t *testing.T) {
 					Short(o[SessionsBroken].Median), o[UpdatesPerHour].Worst, Short(pi[SessionsBroken].Median), pi[UpdatesPerHour].Worst)
 			}
 		}
+	}
+}
+
+// TestTheDefaultBreaksHardlyMoreSessionsThanTheOracle: at most 1.2 times as many.
+func TestTheDefaultBreaksHardlyMoreSessionsThanTheOracle(t *testing.T) {
+	if apart(t) {
+		return
+	}
+	sc := load(t, "flash-crowd")
+	sc.Variants = nil
+	r, err := Compare(t.Context(), sc, Options{Seeds: seeds, Controllers: []string{"pi"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	pi, oracle := r.Controllers["pi"][SessionsBroken], r.Oracle[SessionsBroken]
+	if pi.Median > 1.2*oracle.Median || pi.Worst > 1.2*oracle.Worst {
+		t.Errorf("pi breaks %s sessions, at worst %s; the oracle %s and %s", Short(pi.Median), Short(pi.Worst), Short(oracle.Median), Short(oracle.Worst))
+	}
+	if over := r.Oracle[OverloadSeconds]; over.Worst > 0 {
+		t.Errorf("with some draws no ladder suffices: the oracle overloads for up to %.0f s", over.Worst)
 	}
 }

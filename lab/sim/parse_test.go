@@ -46,6 +46,7 @@ func TestWhatIsWrongIsSaidWithItsLine(t *testing.T) {
 		{"duration: 10m", "duration: 10m\nname: again", "f.yaml:3: name: it is there twice"},
 		{"duration: 10m", "duration: 10m\nactuator: hands", `f.yaml:3: actuator: "hands": there are routes, sessions`},
 		{"duration: 10m", "duration: 10m\nwindow: {from: 5m, to: 20m}", "f.yaml:3: window: it ends after it begins, and not after the run"},
+		{"duration: 10m", "duration: 10m\nmetrics: {period: 1s, delay: 5m}", "f.yaml:3: metrics: over 128 figures would be on their way at once"},
 		{"duration: 10m", "duration: 10m\nload: {targets: 0.8}", "f.yaml:3: load.targets: there is no such key"},
 		{"duration: 10m", "duration: 10m\nload: {slowdown: [[0.9, 0], [0.8, 1]]}", "f.yaml:3: load.slowdown[1]: the loads of a curve rise"},
 		{"duration: 10m", "duration: 10m\nload: {error: .nan}", `f.yaml:3: load.error: ".nan": write a number from 0 to 1`},
