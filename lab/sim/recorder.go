@@ -110,7 +110,9 @@ func (r *recorder) take(shed []float64, quiet bool) {
 				r.apart = max(r.apart, math.Abs(u-r.target))
 			}
 		}
-		r.shares[i].take(shed[i], swing)
+		if w.sc.Actuator == BySessions {
+			r.shares[i].take(shed[i], swing)
+		}
 	}
 	for i := range w.sites {
 		if w.sites[i].down {
