@@ -34,7 +34,6 @@ type recorder struct {
 type linkRecord struct {
 	low, high float64 // utilization in the window
 	secondary bool
-	shedding  bool
 }
 
 // pair is two links of one site, and the sums that their correlation needs.
