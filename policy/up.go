@@ -71,6 +71,7 @@ func (r *round) up() {
 	}
 	for l := first; l >= 0 && !r.upAlone(l); l = r.pick() {
 		if r.out.Links[l].Restraint.Hindrance == WouldLand && r.heatWarm(l) {
+			r.level = r.wanted(l)
 			r.upTogether()
 			return
 		}
@@ -82,15 +83,20 @@ func (r *round) up() {
 // hot, too, if they are nearly so, or the hot one is nearly full. It says whether those are all that do: then a
 // step of all lands on none of them.
 func (r *round) heatWarm(l int) bool {
+	inTheWay := func(o int) bool {
+		return o != l && r.out.Links[o].Known && r.c.Load.Links[o].Off == "" &&
+			!r.room(l, o, r.wanted(l)-r.next.Load.Links[l].InForce)
+	}
 	for o := range r.out.Links {
-		d := &r.out.Links[o]
-		if o == l || !d.Known || r.c.Load.Links[o].Off != "" || r.room(l, o, r.wanted(l)-r.next.Load.Links[l].InForce) {
-			continue
-		}
-		if !r.fresh(o) || d.Utilization < low && r.out.Links[l].Utilization < nearFull {
+		willMove := r.fresh(o) && (r.out.Links[o].Utilization >= low || r.out.Links[l].Utilization >= nearFull)
+		if inTheWay(o) && !willMove {
 			return false
 		}
-		r.b.heat[o] = hot
+	}
+	for o := range r.out.Links {
+		if inTheWay(o) {
+			r.b.heat[o] = hot
+		}
 	}
 	return true
 }
@@ -283,7 +289,7 @@ func (r *round) leaves(l int, more float64) float64 {
 
 // wanted is what is to be shed of a link, for its own sake or the node's. While
 // others have just shed, perhaps onto this node, it takes on more before it sheds
-// in turn: what all pass on comes back.
+// in turn: what all pass on comes back. Links that step together shed alike.
 func (r *round) wanted(l int) float64 {
 	want := r.out.Links[l].Shed
 	if n := &r.node; n.Known && !n.Stale && n.wants(&r.next.Load.Node) {
@@ -292,5 +298,5 @@ func (r *round) wanted(l int) float64 {
 	if at := r.next.Load.Links[l].Control.At; at.Before(r.in.OthersMoved.Add(courtesy)) {
 		want = clamp01(1 - (1-want)*max(1, ample/r.cc.Target))
 	}
-	return want
+	return max(want, r.level)
 }
