@@ -17,6 +17,7 @@ import (
 // stored is what survives a restart.
 type stored struct {
 	Overrides []policy.Override `json:"overrides"`
+	Pins      []policy.Pin      `json:"pins"`
 	Policy    policy.State      `json:"policy"`
 }
 
@@ -90,6 +91,11 @@ func (s *stored) read(data []byte) error {
 	for i, o := range s.Overrides {
 		if o.Service == "" || o.Verb == 0 {
 			return fmt.Errorf("override %d has no service or no verb", i)
+		}
+	}
+	for i, p := range s.Pins {
+		if p.Neighbor == "" || p.Rung < 0 {
+			return fmt.Errorf("pin %d has no neighbour or no rung", i)
 		}
 	}
 	return nil

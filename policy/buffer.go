@@ -15,6 +15,7 @@ type Buffer struct {
 	answers [2]answer
 	turn    int
 	keys    []flap.Key
+	entries []entry
 	texts   []rungText
 	heat    []heat
 	places  []place

@@ -112,7 +112,7 @@ func (r *round) heat() (first int, all bool) {
 		switch {
 		case r.c.Load.Links[l].Off != "" || !r.out.Links[l].Known:
 			// Nothing is known of it, and nothing asked of it.
-		case r.fresh(l) && r.wanted(l) > st.InForce+hysteresis && r.lasted(st, r.c.Load.Links[l].Period):
+		case r.fresh(l) && r.wanted(l) > st.InForce+hysteresis && r.lasted(st, r.c.Load.Links[l].Period) && r.pressing(l):
 			r.b.heat[l] = hot
 			n++
 		default:
@@ -120,6 +120,14 @@ func (r *round) heat() (first int, all bool) {
 		}
 	}
 	return r.pick(), n > 1 && others == 0
+}
+
+// pressing says whether a step is due: while the load is below the target and what
+// comes can be borne, the step is made later and of the right size, for each is
+// dear.
+func (r *round) pressing(l int) bool {
+	d := &r.out.Links[l]
+	return d.Utilization >= r.cc.Target || d.Forecast > ample || r.cc.Mode != control.PI
 }
 
 // adds is what a climber's step to another rung would add to its link's shed.
@@ -178,6 +186,7 @@ func (r *round) upTogether(sake int) {
 			r.b.plan = append(r.b.plan, best)
 		}
 	}
+	r.even()
 	for k := 0; k < len(r.b.plan); k++ {
 		if !r.fit(k) {
 			r.b.plan = slices.Delete(r.b.plan, k, k+1)
@@ -190,6 +199,58 @@ func (r *round) upTogether(sake int) {
 	for _, c := range r.b.plan {
 		r.move(c.climber, c.rung, at)
 	}
+}
+
+// even puts the planned steps on one rung: the lowest that sheds as much of the
+// site as they would. Between links on rungs that differ clients move, so that one
+// fills what another sheds.
+func (r *round) even() {
+	if len(r.b.plan) < 2 || r.cc.Mode == control.Threshold {
+		return
+	}
+	low, high, want := len(r.c.Load.Climbers[r.b.plan[0].climber].Rungs), 0, 0.0
+	for _, c := range r.b.plan {
+		low, high = min(low, c.rung), max(high, c.rung)
+		want += r.amount(r.linkOf(c.climber), c.cost)
+	}
+	for rung := low; rung <= high; rung++ {
+		sum := 0.0
+		for _, c := range r.b.plan {
+			if !r.plain(c.climber, rung) {
+				return
+			}
+			l := r.linkOf(c.climber)
+			sum += r.amount(l, r.adds(l, c.climber, rung))
+		}
+		if sum < want && rung < high {
+			continue
+		}
+		for k := range r.b.plan {
+			c := &r.b.plan[k]
+			c.rung, c.cost = rung, r.adds(r.linkOf(c.climber), c.climber, rung)
+		}
+		return
+	}
+}
+
+// plain says whether a climber's step up to a rung needs no leave and is charged
+// as any other would be.
+func (r *round) plain(i, rung int) bool {
+	c, from := &r.c.Load.Climbers[i], r.next.Load.Climbers[i].Rung
+	if rung <= from || rung > c.plainTop() || rung == c.plainTop() && rung > 1 {
+		return false
+	}
+	for _, g := range c.Rungs[from:rung] {
+		if len(g.Prefixes) > 0 {
+			return false
+		}
+	}
+	return true
+}
+
+// amount is how much of a link's demand a shed is, in the unit of its samples.
+func (r *round) amount(l int, shed float64) float64 {
+	return shed * r.out.Links[l].Demand * r.next.Load.Links[l].Capacity
 }
 
 // fit lowers a planned step until nothing of it lands where there is no room. It

@@ -129,6 +129,18 @@ func (r *Return) Set(want Returns) error {
 	return err
 }
 
+// Marks says which neighbour each connection mark of ours, under ReturnMask, stands
+// for since the last Set.
+func (r *Return) Marks() map[uint32]string {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	out := make(map[uint32]string, len(r.ids))
+	for name, id := range r.ids {
+		out[leg{id: id}.mark()] = name
+	}
+	return out
+}
+
 // apply brings the kernel to the legs. New routes stand before the rules that
 // lead to them, and rules before the marks; the other way round where they go.
 func (r *Return) apply(legs []leg, have returnFacts) (failures []Failure) {

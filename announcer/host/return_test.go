@@ -3,6 +3,7 @@ package host
 import (
 	"context"
 	"errors"
+	"maps"
 	"os"
 	"os/exec"
 	"slices"
@@ -121,7 +122,13 @@ func TestReturnPathsStandAsNftAndIPShowThem(t *testing.T) {
 		"1790:\tfrom all fwmark 0x3000000/0xff000000 lookup 17903 proto 202",
 		"default via 192.0.2.1 dev eth1 table 17901", "default via 203.0.113.1 dev eth2 table 17902",
 		"default via 2001:db8:b::1 dev eth2 table 17903")
+	if got, want := r.Marks(), map[uint32]string{1 << 24: "transit-a", 2 << 24: "transit-b", 3 << 24: "transit-b6"}; !maps.Equal(got, want) {
+		t.Errorf("marks %v, want %v", got, want)
+	}
 	must(t, r.Set(Returns{}))
+	if got := r.Marks(); len(got) != 0 {
+		t.Errorf("marks of nothing: %v", got)
+	}
 	if got := n.held(t); got != clean {
 		t.Errorf("left over:\n%s\nwant\n%s", got, clean)
 	}

@@ -15,6 +15,9 @@ type subject struct{ name, text string }
 
 func subjects(m *edgev1.StatusResponse) []subject {
 	out := []subject{{"node " + m.GetNode(), nodeText(m)}}
+	for _, l := range m.GetLinks() {
+		out = append(out, subject{"link " + l.GetName(), linkNews(l)})
+	}
 	for _, s := range m.GetServices() {
 		out = append(out, subject{"service " + s.GetName(), serviceText(s)})
 		for _, n := range s.GetNeighbors() {
@@ -36,7 +39,25 @@ func nodeText(m *edgev1.StatusResponse) string {
 	for _, w := range m.GetWarnings() {
 		parts = append(parts, "warning: "+w)
 	}
+	for _, p := range m.GetPins() {
+		parts = append(parts, "pin "+pinText(p))
+	}
 	return strings.Join(parts, "; ")
+}
+
+// linkNews is a link without its figures, which move by themselves.
+func linkNews(l *edgev1.Link) string {
+	text := "figures"
+	switch {
+	case l.Utilization == nil:
+		text = "no figure"
+	case l.GetStale():
+		text = "stale figures"
+	}
+	if l.GetAbsorb() {
+		text += "; absorbs: nothing can take more"
+	}
+	return text
 }
 
 func serviceText(s *edgev1.Service) string {
