@@ -75,6 +75,9 @@ type Rung struct {
 	Prefixes []netip.Prefix
 }
 
+// leaves says whether the rung takes routes away, or may make others.
+func (g *Rung) leaves() bool { return g.Withdraw || g.Leave }
+
 // Governs returns the rung whose values hold for a prefix while the climber stands
 // on a rung: the highest up to there that touches it; 0: as configured.
 func (c Climber) Governs(rung int, p netip.Prefix) int {

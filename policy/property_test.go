@@ -150,6 +150,13 @@ func checkMoves(t *rapid.T, c Config, was, is State, in Input, d Decision, chang
 		}
 		st := is.Load.Climbers[i]
 		automatic := !st.Pinned && c.Load.Control.Mode != control.Off
+		if rungs := c.Load.Climbers[i].Rungs; old > 0 && rungs[old-1].leaves() && !c.Load.AllowWithdraw {
+			// A pin put it there; without the pin it must not stay.
+			if automatic && (cd.Rung > old || cd.Rung > 0 && rungs[cd.Rung-1].leaves()) {
+				t.Fatalf("from %d, without leave, to %d", old, cd.Rung)
+			}
+			automatic = false
+		}
 		if automatic {
 			checkMove(t, c, was, in, d, i, old, changed)
 		}

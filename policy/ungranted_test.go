@@ -1,0 +1,38 @@
+package policy
+
+import (
+	"testing"
+	"time"
+)
+
+// TestWithoutLeaveLoadStandsOnNoRungThatWithdraws: neither after the pin that put it there, nor after a restart with a
+// configuration that no longer gives leave.
+func TestWithoutLeaveLoadStandsOnNoRungThatWithdraws(t *testing.T) {
+	pinned := func(in *Input) {
+		in.Pins = []Pin{{Neighbor: "a", Rung: 3, Reason: "test", Until: at(2 * time.Minute)}}
+	}
+	for name, top := range map[string]Rung{"withdraws": {Withdraw: true}, "others may": {Sheds: 1, Leave: true}} {
+		for _, allow := range []bool{false, true} {
+			p := &driver{c: loadNode("a")}
+			p.c.Load.Climbers[0].Rungs[2], p.c.Load.AllowWithdraw = top, allow
+			p.hold(0, time.Minute, one(0.6), pinned)
+			if p.rung("a") != 3 {
+				t.Fatalf("%s: pinned on 3, stands on %d", name, p.rung("a"))
+			}
+			want := 2
+			if allow {
+				want = 3
+			}
+			// What still crosses the link is not the neighbour's: it says nothing of a return.
+			p.hold(2*time.Minute, 2*time.Minute+5*time.Second, one(0.6))
+			if p.rung("a") != want {
+				t.Errorf("%s, leave %v: after the pin on rung %d, want %d", name, allow, p.rung("a"), want)
+			}
+			p = &driver{c: p.c, s: State{Load: LoadState{Climbers: []ClimberState{{Name: "a", Rung: 7}}}}}
+			p.at(0, nil)
+			if p.rung("a") != want {
+				t.Errorf("%s, leave %v: after a restart on rung %d, want %d", name, allow, p.rung("a"), want)
+			}
+		}
+	}
+}
