@@ -115,6 +115,10 @@ type Pin struct {
 	By     string    `json:"by,omitempty"`
 	Since  time.Time `json:"since"`
 	Until  time.Time `json:"until,omitzero"` // zero: until it is lifted
+	// OverrideSafety says that the rung may be one that withdraws, or makes others
+	// withdraw, although load has no leave for such; without it the next one below
+	// that is neither is meant: the ladder may have changed since.
+	OverrideSafety bool `json:"override_safety,omitempty"`
 }
 
 // Active says whether the pin still holds.

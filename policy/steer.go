@@ -105,15 +105,28 @@ func (r *round) obeyPin(i int) {
 		d.Restraint = Restraint{Pinned, pin.Until, pin.Reason}
 	case !r.controls(), l < 0, r.c.Load.Links[l].Off != "":
 		rung = 0
-	case !r.c.Load.AllowWithdraw:
-		for rung > 0 && c.Rungs[rung-1].leaves() {
-			rung--
-		}
+	}
+	if pin == nil || !pin.OverrideSafety {
+		rung = r.permitted(c, rung)
 	}
 	st.Pinned = pin != nil
 	if rung != st.Rung {
 		r.move(i, rung, r.in.Now)
 	}
+}
+
+// permitted is the rung, or where load has no leave for it the next one below that
+// needs none.
+func (r *round) permitted(c *Climber, rung int) int {
+	for !r.c.Load.AllowWithdraw && rung > 0 && c.Rungs[rung-1].leaves() {
+		rung--
+	}
+	return rung
+}
+
+// below is the rung of a climber's next step down.
+func (r *round) below(i int) int {
+	return r.permitted(&r.c.Load.Climbers[i], r.next.Load.Climbers[i].below())
 }
 
 // pin is the latest word of an operator on a neighbour's rung; nil: none.

@@ -9,7 +9,7 @@ import (
 // configuration that no longer gives leave.
 func TestWithoutLeaveLoadStandsOnNoRungThatWithdraws(t *testing.T) {
 	pinned := func(in *Input) {
-		in.Pins = []Pin{{Neighbor: "a", Rung: 3, Reason: "test", Until: at(2 * time.Minute)}}
+		in.Pins = []Pin{{Neighbor: "a", Rung: 3, Reason: "test", Until: at(2 * time.Minute), OverrideSafety: true}}
 	}
 	for name, top := range map[string]Rung{"withdraws": {Withdraw: true}, "others may": {Sheds: 1, Leave: true}} {
 		for _, allow := range []bool{false, true} {
@@ -33,6 +33,29 @@ func TestWithoutLeaveLoadStandsOnNoRungThatWithdraws(t *testing.T) {
 			if p.rung("a") != want {
 				t.Errorf("%s, leave %v: after a restart on rung %d, want %d", name, allow, p.rung("a"), want)
 			}
+		}
+	}
+}
+
+// TestAPinDoesNotBecomeAWithdrawalByAnotherLadder: a rung that was a prepend when it was pinned may have the number of a
+// withdrawal after a restart with another ladder.
+func TestAPinDoesNotBecomeAWithdrawalByAnotherLadder(t *testing.T) {
+	for _, tt := range []struct {
+		name            string
+		allow, override bool
+		want            int
+	}{
+		{"no leave", false, false, 2},
+		{"load has leave", true, false, 3},
+		{"the operator said so", false, true, 3},
+	} {
+		p := &driver{c: loadNode("a")}
+		p.c.Load.Climbers[0].Rungs[2], p.c.Load.AllowWithdraw = Rung{Withdraw: true}, tt.allow
+		p.at(0, nil, func(in *Input) {
+			in.Pins = []Pin{{Neighbor: "a", Rung: 3, Reason: "test", Since: t0, OverrideSafety: tt.override}}
+		})
+		if p.rung("a") != tt.want || p.d.Climbers[0].Restraint.Hindrance != Pinned {
+			t.Errorf("%s: on rung %d (%v), want %d", tt.name, p.rung("a"), p.d.Climbers[0].Restraint, tt.want)
 		}
 	}
 }
