@@ -3,6 +3,8 @@ package policy
 import (
 	"testing"
 	"time"
+
+	"github.com/catchment-bgp/catchment/policy/control"
 )
 
 // TestWithoutLeaveLoadStandsOnNoRungThatWithdraws: neither after the pin that put it there, nor after a restart with a
@@ -57,5 +59,24 @@ func TestAPinDoesNotBecomeAWithdrawalByAnotherLadder(t *testing.T) {
 		if p.rung("a") != tt.want || p.d.Climbers[0].Restraint.Hindrance != Pinned {
 			t.Errorf("%s: on rung %d (%v), want %d", tt.name, p.rung("a"), p.d.Climbers[0].Restraint, tt.want)
 		}
+	}
+}
+
+// TestLinksThatMoveTogetherTakeNoRungWithoutLeave: nor may they where that rung would make them alike.
+func TestLinksThatMoveTogetherTakeNoRungWithoutLeave(t *testing.T) {
+	p := &driver{c: loadNode("a", "b")}
+	p.c.Load.Control.Mode = control.Curve
+	p.c.Load.Climbers[0].Rungs = []Rung{{Sheds: 0.2}}
+	p.c.Load.Climbers[1].Rungs = []Rung{{Sheds: 0.2, Leave: true}, {Sheds: 0.2}}
+	moved := false
+	for d := time.Duration(0); d < 30*time.Minute; d += time.Second {
+		p.at(d, map[string]float64{"a": 2, "b": 2})
+		moved = moved || p.rung("b") > 0
+		if p.rung("b") == 1 {
+			t.Fatalf("after %v b stands on the rung that others may withdraw for: %+v", d, p.d.Climbers[1])
+		}
+	}
+	if !moved {
+		t.Errorf("b has not moved: %v", hindrances(p.d))
 	}
 }
