@@ -34,7 +34,7 @@ func (e *Edge) SetPin(ctx context.Context, w PinWord) ([]policy.Pin, error) {
 		if err := w.allowed(n, e.cfg.Load.AllowWithdraw); err != nil {
 			return nil, err
 		}
-		p := policy.Pin{Neighbor: w.Neighbor, Rung: w.Rung, Reason: w.Reason, By: w.By, Since: now}
+		p := policy.Pin{Neighbor: w.Neighbor, Rung: w.Rung, Reason: w.Reason, By: w.By, Since: now, OverrideSafety: w.OverrideSafety}
 		if w.For > 0 {
 			p.Until = now.Add(w.For)
 		}

@@ -109,6 +109,21 @@ func (e *Estimator) Exact(s Sample, now time.Time) (Sample, bool) {
 // exact figure that last changed it; zero: there was none.
 func (e *Estimator) Correction() (float64, time.Time) { return e.correction(), e.biasAt }
 
+// ahead says whether a figure that it took is yet to come: the clock was set back,
+// and newer ones would count as old.
+func (e *Estimator) ahead(now time.Time) bool {
+	last := e.biasAt
+	if n := len(e.history); n > 0 && e.history[n-1].at.After(last) {
+		last = e.history[n-1].at
+	}
+	for _, at := range []time.Time{last, e.waiting.At, e.emitted} {
+		if at.Sub(now) > future {
+			return true
+		}
+	}
+	return false
+}
+
 func (e *Estimator) correction() float64 {
 	bias, _ := e.bias.Value()
 	return bias

@@ -22,8 +22,13 @@ type Gate struct{ last time.Time }
 
 // Check lets s pass, and remembers its time, or returns why not, a *Refusal; then
 // it remembers nothing. A figure with the time of the last one that passed gets
-// another error: it is the same once more.
+// another error: it is the same once more. Where the last one is yet to come, the
+// clock was set back, and nothing is older than it.
 func (g *Gate) Check(s Sample, now time.Time) error {
+	last := g.last
+	if last.Sub(now) > future {
+		last = time.Time{}
+	}
 	switch {
 	case math.IsNaN(s.Load) || math.IsInf(s.Load, 0):
 		return refuse(NotANumber, "%v bit/s", s.Load)
@@ -33,9 +38,9 @@ func (g *Gate) Check(s Sample, now time.Time) error {
 		return refuse(Future, "true at %s, which is %v ahead: compare the clocks", s.At.Format(time.RFC3339), s.At.Sub(now).Round(time.Second))
 	case s.Capacity > 0 && s.Load > beyond*s.Capacity:
 		return refuse(OverCapacity, "%.0f bit/s on a link of %.0f: is the unit right?", s.Load, s.Capacity)
-	case s.At.Before(g.last):
-		return refuse(Older, "true at %s, and the one before at %s", s.At.Format(time.RFC3339), g.last.Format(time.RFC3339))
-	case s.At.Equal(g.last):
+	case s.At.Before(last):
+		return refuse(Older, "true at %s, and the one before at %s", s.At.Format(time.RFC3339), last.Format(time.RFC3339))
+	case s.At.Equal(last):
 		return errNothingNew
 	}
 	g.last = s.At

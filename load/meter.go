@@ -116,6 +116,9 @@ func (m *linkMeter) merge(f *feedIn, s Sample, now time.Time) (Sample, bool) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.bounds = s.Capacity
+	if m.merged.ahead(now) {
+		m.merged = NewEstimator(m.link)
+	}
 	if f.exact {
 		return m.merged.Exact(s, now)
 	}

@@ -121,7 +121,7 @@ func TestWhatPassesTheGateIsSoundAndGoesOn(t *testing.T) {
 			if g.Check(s, now) != nil {
 				continue
 			}
-			if !(s.Load >= 0) || math.IsInf(s.Load, 0) || !s.At.After(last) || s.At.Sub(now) > future || s.Capacity > 0 && s.Load > 10*s.Capacity {
+			if !(s.Load >= 0) || math.IsInf(s.Load, 0) || !s.At.After(last) && last.Sub(now) <= future || s.At.Sub(now) > future || s.Capacity > 0 && s.Load > 10*s.Capacity {
 				t.Fatalf("%+v passed at %v after %v", s, now, last)
 			}
 			last = s.At

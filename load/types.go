@@ -229,7 +229,7 @@ type Quality struct {
 // at a time, and hold up the source whose figure it is and those that come after;
 // one that waits must return when the context of Run has ended.
 type Handler struct {
-	// Link takes a link's new figure. At only grows.
+	// Link takes a link's new figure. At only grows, unless the clock is set back.
 	Link func(link string, s Sample)
 	// Node takes the node's, where at least one resource could be measured.
 	Node func(Node)

@@ -35,7 +35,9 @@ func word(verb Verb, drained time.Duration) func(*Input) {
 }
 
 func pinned(rung int) func(*Input) {
-	return func(in *Input) { in.Pins = []Pin{{Neighbor: "a", Rung: rung, Reason: "x", Since: t0}} }
+	return func(in *Input) {
+		in.Pins = []Pin{{Neighbor: "a", Rung: rung, Reason: "x", Since: t0, OverrideSafety: true}}
+	}
 }
 
 func TestWhateverOthersSeeIsCharged(t *testing.T) {

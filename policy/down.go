@@ -35,7 +35,7 @@ func (r *round) down() {
 		}
 	}
 	if best >= 0 {
-		r.move(best, r.next.Load.Climbers[best].below(), r.next.Load.Links[r.linkOf(best)].Control.At)
+		r.move(best, r.below(best), r.next.Load.Links[r.linkOf(best)].Control.At)
 	}
 }
 
@@ -68,21 +68,21 @@ func (r *round) descend(l, i int) (added float64, why Restraint) {
 	if no := r.others(st, at); no.Hindrance != Content {
 		return added, no
 	}
-	return added, r.affordable(l, i, st.below())
+	return added, r.affordable(l, i, r.below(i))
 }
 
 // afterStepDown is by how much the climber's link would be fuller after a step
 // down, and how full it, or the node, would be.
 func (r *round) afterStepDown(l, i int) (added, after float64) {
-	st, link := &r.next.Load.Climbers[i], &r.next.Load.Links[l]
+	link := &r.next.Load.Links[l]
 	demand := r.out.Links[l].Demand
 	if t := link.Control.Trend; !t.Moving {
 		demand = max(demand, t.Level)
 	}
-	added = -r.adds(l, i, st.below()) * demand
+	added = -r.adds(l, i, r.below(i)) * demand
 	after = demand*(1-link.InForce) + added + r.landsBack(l, link.InForce-added/max(demand, trace))
 	if n := &r.node; n.Known {
-		after = max(after, n.Demand*(1-r.nodeInForce(i, st.below())))
+		after = max(after, n.Demand*(1-r.nodeInForce(i, r.below(i))))
 	}
 	return added, after
 }

@@ -31,6 +31,7 @@ func (r *round) observe() {
 		st := &r.next.Load.Links[l]
 		if was := find(r.was.Load.Links, l, links[l].Name, nameOfLink); was != nil {
 			*st = *was
+			st.setBack(r)
 		} else {
 			*st = LinkState{Name: links[l].Name}
 		}
@@ -43,6 +44,7 @@ func (r *round) observe() {
 		})
 	}
 	r.next.Load.Node = r.was.Load.Node
+	r.next.Load.Node.setBack(r)
 	r.node = LinkDecision{}
 	r.look(&Link{Name: "node", Capacity: 1}, &r.next.Load.Node, &r.node, r.in.Node, func() float64 { return r.nodeInForce(-1, 0) })
 }

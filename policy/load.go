@@ -75,6 +75,9 @@ type Rung struct {
 	Prefixes []netip.Prefix
 }
 
+// leaves says whether the rung takes routes away, or may make others.
+func (g *Rung) leaves() bool { return g.Withdraw || g.Leave }
+
 // Governs returns the rung whose values hold for a prefix while the climber stands
 // on a rung: the highest up to there that touches it; 0: as configured.
 func (c Climber) Governs(rung int, p netip.Prefix) int {
@@ -112,6 +115,10 @@ type Pin struct {
 	By     string    `json:"by,omitempty"`
 	Since  time.Time `json:"since"`
 	Until  time.Time `json:"until,omitzero"` // zero: until it is lifted
+	// OverrideSafety says that the rung may be one that withdraws, or makes others
+	// withdraw, although load has no leave for such; without it the next one below
+	// that is neither is meant: the ladder may have changed since.
+	OverrideSafety bool `json:"override_safety,omitempty"`
 }
 
 // Active says whether the pin still holds.

@@ -67,7 +67,7 @@ func (r *round) others(st *ClimberState, at time.Time) Restraint {
 // it does to our other links, and by the ledger.
 func (r *round) mayTake(l, i, rung int, sheds float64, alone bool) Restraint {
 	g := r.c.Load.Climbers[i].Rungs[rung-1]
-	if (g.Withdraw || g.Leave || r.leavesNone(i, rung)) && !r.c.Load.AllowWithdraw {
+	if (g.leaves() || r.leavesNone(i, rung)) && !r.c.Load.AllowWithdraw {
 		return Restraint{Hindrance: NeedsGrant}
 	}
 	if to := r.landsOn(l, sheds); alone && to >= 0 {
@@ -202,7 +202,7 @@ func (r *round) leavesNone(i, rung int) bool {
 // plainTop is the highest rung that keeps announcing.
 func (c *Climber) plainTop() int {
 	top := len(c.Rungs)
-	for top > 0 && (c.Rungs[top-1].Withdraw || c.Rungs[top-1].Leave) {
+	for top > 0 && c.Rungs[top-1].leaves() {
 		top--
 	}
 	return top
@@ -269,7 +269,7 @@ func (r *round) touched(keys []flap.Key, i, rung int) ([]flap.Key, flap.Event) {
 // charged is how others may charge a prefix's change from one rung to another.
 func (c *Climber) charged(from, to int) flap.Event {
 	switch {
-	case to > 0 && (c.Rungs[to-1].Withdraw || c.Rungs[to-1].Leave):
+	case to > 0 && c.Rungs[to-1].leaves():
 		return flap.Withdrawal
 	case from > 0 && c.Rungs[from-1].Withdraw:
 		return flap.Readvertisement

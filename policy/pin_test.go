@@ -35,7 +35,7 @@ func TestAPinnedRungSteersWhatItTouches(t *testing.T) {
 		{3, Steered, Withdrawn, 3}, {4, Withdrawn, Withdrawn, 4}, {99, Withdrawn, Withdrawn, 4},
 	} {
 		in := healthy(at(time.Minute))
-		in.Pins = []Pin{{Neighbor: "a", Rung: tt.rung, Reason: "circuit work", Since: t0, Until: at(time.Hour)}}
+		in.Pins = []Pin{{Neighbor: "a", Rung: tt.rung, Reason: "circuit work", Since: t0, Until: at(time.Hour), OverrideSafety: true}}
 		s, d := Next(c, inService(t), in)
 		a, b := d.Services[0].Neighbors[0], d.Services[0].Neighbors[1]
 		if a.IPv4.Severity != tt.v4 || a.IPv6.Severity != tt.v6 || a.Rung != tt.in || b.Rung != 0 || b.IPv4.Severity != Announced {

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 	"reflect"
+	"slices"
 	"testing"
 	"time"
 
@@ -89,7 +90,7 @@ func (w *weather) next() Input {
 		w.losses++
 		in.Sessions[name] = Session{Up: false, Losses: w.losses}
 	case 1:
-		in.Pins = []Pin{{Neighbor: name, Rung: rapid.IntRange(-1, 6).Draw(t, "rung"), Reason: "x", Until: w.now.Add(time.Minute)}}
+		in.Pins = []Pin{{Neighbor: name, Rung: rapid.IntRange(-1, 6).Draw(t, "rung"), Reason: "x", Until: w.now.Add(time.Minute), OverrideSafety: rapid.Bool().Draw(t, "override")}}
 	case 2:
 		in.Health = map[string]Health{"video": {Hard: Down, Soft: Up, HardDetail: "web"}}
 	case 3:
@@ -150,6 +151,13 @@ func checkMoves(t *rapid.T, c Config, was, is State, in Input, d Decision, chang
 		}
 		st := is.Load.Climbers[i]
 		automatic := !st.Pinned && c.Load.Control.Mode != control.Off
+		if rungs := c.Load.Climbers[i].Rungs; old > 0 && rungs[old-1].leaves() && !c.Load.AllowWithdraw {
+			// A pin put it there; without the pin it must not stay.
+			if automatic && (cd.Rung > old || cd.Rung > 0 && rungs[cd.Rung-1].leaves()) {
+				t.Fatalf("from %d, without leave, to %d", old, cd.Rung)
+			}
+			automatic = false
+		}
 		if automatic {
 			checkMove(t, c, was, in, d, i, old, changed)
 		}
@@ -182,16 +190,15 @@ func checkMove(t *rapid.T, c Config, was State, in Input, d Decision, i, old int
 		if dwell = c.Load.DwellUp; link.Utilization > full {
 			dwell /= 2
 		}
-	} else if cd.Rung < old-1 && !was.Load.Climbers[i].Idle {
+	} else if passed := cl.Rungs[cd.Rung : old-1]; len(passed) > 0 && !was.Load.Climbers[i].Idle &&
+		(c.Load.AllowWithdraw || slices.ContainsFunc(passed, func(g Rung) bool { return !g.leaves() })) {
 		t.Fatalf("stepped down from %d to %d", old, cd.Rung)
 	}
 	if last, moved := changed[cd.Name]; moved && in.Now.Sub(last) < dwell-period {
 		t.Fatalf("moved %v after the last time", in.Now.Sub(last))
 	}
-	for _, g := range cl.Rungs[:cd.Rung] {
-		if cd.Rung > old && cl.Rungs[cd.Rung-1].Withdraw && !c.Load.AllowWithdraw {
-			t.Fatalf("took %+v without leave", g)
-		}
+	if cd.Rung > 0 && cl.Rungs[cd.Rung-1].leaves() && !c.Load.AllowWithdraw {
+		t.Fatalf("took %+v without leave", cl.Rungs[cd.Rung-1])
 	}
 	// the ledger of before would have allowed it
 	for _, p := range c.Services[0].Prefixes {

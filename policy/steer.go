@@ -11,7 +11,10 @@ func (r *round) load() {
 	lc, next := &r.c.Load, &r.next.Load
 	r.cc = lc.Control.Complete()
 	next.Ledger = r.was.Load.Ledger.Resume(r.in.Now)
-	next.Moved = r.was.Load.Moved
+	if r.ahead(r.was.Load.Moved) {
+		next.Ledger = next.Ledger.SetBack(r.in.Now)
+	}
+	next.Moved = r.been(r.was.Load.Moved)
 	r.places()
 	r.b.plan, r.b.keys = r.b.plan[:0], r.b.keys[:0]
 	next.Climbers = resize(next.Climbers, len(lc.Climbers))
@@ -60,9 +63,7 @@ func (r *round) recall(i int) ClimberState {
 		st.Epoch, st.Learned, st.Trial, st.Futile, st.Idle = c.Epoch, nil, Trial{}, time.Time{}, false
 	}
 	st.Rung = max(0, min(st.Rung, len(c.Rungs)))
-	if st.Changed.After(r.in.Now) { // the clock was set back: the dwell begins anew
-		st.Changed = r.in.Now
-	}
+	st.setBack(r)
 	return st
 }
 
@@ -91,7 +92,8 @@ func (r *round) standing(i int) Restraint {
 }
 
 // obeyPin puts the climber where an operator wants it. Where nobody else would
-// bring it down again, it returns to "as configured" with the end of the pin.
+// bring it down again, it returns to "as configured" with the end of the pin; and
+// from a rung that load has no leave for to the next one below.
 func (r *round) obeyPin(i int) {
 	c, st, d := &r.c.Load.Climbers[i], &r.next.Load.Climbers[i], &r.out.Climbers[i]
 	rung := st.Rung
@@ -104,10 +106,27 @@ func (r *round) obeyPin(i int) {
 	case !r.controls(), l < 0, r.c.Load.Links[l].Off != "":
 		rung = 0
 	}
+	if pin == nil || !pin.OverrideSafety {
+		rung = r.permitted(c, rung)
+	}
 	st.Pinned = pin != nil
 	if rung != st.Rung {
 		r.move(i, rung, r.in.Now)
 	}
+}
+
+// permitted is the rung, or where load has no leave for it the next one below that
+// needs none.
+func (r *round) permitted(c *Climber, rung int) int {
+	for !r.c.Load.AllowWithdraw && rung > 0 && c.Rungs[rung-1].leaves() {
+		rung--
+	}
+	return rung
+}
+
+// below is the rung of a climber's next step down.
+func (r *round) below(i int) int {
+	return r.permitted(&r.c.Load.Climbers[i], r.next.Load.Climbers[i].below())
 }
 
 // pin is the latest word of an operator on a neighbour's rung; nil: none.

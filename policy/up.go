@@ -237,7 +237,7 @@ func (r *round) even() {
 // as any other would be.
 func (r *round) plain(i, rung int) bool {
 	c, from := &r.c.Load.Climbers[i], r.next.Load.Climbers[i].Rung
-	if rung <= from || rung > c.plainTop() || rung == c.plainTop() && rung > 1 {
+	if rung <= from || rung > c.plainTop() || c.Rungs[rung-1].leaves() || rung == c.plainTop() && rung > 1 {
 		return false
 	}
 	for _, g := range c.Rungs[from:rung] {

@@ -94,7 +94,7 @@ func TestAServiceWithoutNamedPrefixesIsTakenWhole(t *testing.T) {
 	c.Services[0].Prefixes = nil
 	for rung, want := range map[int]Severity{2: Steered, 4: Withdrawn} {
 		in := healthy(at(time.Minute))
-		in.Pins = []Pin{{Neighbor: "a", Rung: rung, Reason: "x"}}
+		in.Pins = []Pin{{Neighbor: "a", Rung: rung, Reason: "x", OverrideSafety: true}}
 		if _, d := Next(c, inService(t), in); d.Services[0].Neighbors[0].IPv4.Severity != want {
 			t.Errorf("rung %d: %+v", rung, d.Services[0].Neighbors[0])
 		}

@@ -65,6 +65,20 @@ func (l Ledger) Resume(now time.Time) Ledger {
 	return l
 }
 
+// SetBack has entries of the future count as of now, their penalties whole: for a
+// clock that was set back while the program ran. Otherwise nothing of them would
+// be forgotten until the clock is there again.
+func (l Ledger) SetBack(now time.Time) Ledger {
+	l = l.Resume(now)
+	l.entries = slices.Clone(l.entries)
+	for i := range l.entries {
+		if l.entries[i].at.After(now) {
+			l.entries[i].at = now
+		}
+	}
+	return l
+}
+
 // Penalty returns the key's penalty by the profile that is nearest to
 // suppressing it, in that profile's points, exploration included. 0: none.
 func (l Ledger) Penalty(c Config, k Key, now time.Time) float64 {
