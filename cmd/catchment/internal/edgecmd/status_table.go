@@ -171,7 +171,7 @@ func noteText(s *edgev1.Service, n *edgev1.Neighbor) string {
 	if why := n.GetRungReason(); why != "" && n.GetRung() > 0 && why != n.GetDetail() {
 		notes = append(notes, why)
 	}
-	if n.GetFlapPenalty() >= 1 {
+	if n.GetFlapPenalty() >= 1 && n.GetRungs() > 0 { // it holds back steps of a ladder
 		notes = append(notes, fmt.Sprintf("flap penalty %.0f", n.GetFlapPenalty()))
 	}
 	if n.GetLastError() != "" {
