@@ -273,3 +273,21 @@ func TestF9WindowsOverGapAndOverlap(t *testing.T) {
 		}
 	}
 }
+
+// F9: of two readings of the clock that fall together, one of them in the gap, there is
+// one window.
+func TestF9HourlyWindowsRunOnceWhereClocksAreSetForward(t *testing.T) {
+	w, _, err := request(func(r *Request) {
+		r.Start, r.Zone, r.Rule, r.For, r.Lead = "2026-03-29 00:15", "Europe/Berlin", "FREQ=HOURLY;COUNT=6", "10m", "5m"
+	}).Window("w1", at(t, "2026-03-01T00:00:00Z"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got []string
+	for _, o := range calendarOf(t, w).Occurrences(w.Start.Add(-Day), w.Start.Add(Day)) {
+		got = append(got, o.Start.In(zoneOf(t, "Europe/Berlin")).Format("15:04"))
+	}
+	if s := strings.Join(got, " "); s != "00:15 01:15 03:15 04:15 05:15" {
+		t.Error(s)
+	}
+}
