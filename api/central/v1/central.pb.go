@@ -338,7 +338,10 @@ type Report struct {
 	Wants []*GrantRequest `protobuf:"bytes,8,rep,name=wants,proto3" json:"wants,omitempty"`
 	Held  []string        `protobuf:"bytes,9,rep,name=held,proto3" json:"held,omitempty"` // ids of grants in use
 	// When a rung or an announcement last changed for the load.
-	Moved         *timestamppb.Timestamp `protobuf:"bytes,10,opt,name=moved,proto3,oneof" json:"moved,omitempty"`
+	Moved *timestamppb.Timestamp `protobuf:"bytes,10,opt,name=moved,proto3,oneof" json:"moved,omitempty"`
+	// Grows with each report of this node, over its restarts too. An intent names
+	// the newest that the centre had, so that leases count from when it was sent.
+	Number        uint64 `protobuf:"varint,11,opt,name=number,proto3" json:"number,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -441,6 +444,13 @@ func (x *Report) GetMoved() *timestamppb.Timestamp {
 		return x.Moved
 	}
 	return nil
+}
+
+func (x *Report) GetNumber() uint64 {
+	if x != nil {
+		return x.Number
+	}
+	return 0
 }
 
 type ServiceReport struct {
@@ -750,14 +760,16 @@ func (x *WindowReport) GetDetail() string {
 
 // GrantRequest asks leave to lower the fleet's capacity.
 type GrantRequest struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
-	Id            string                 `protobuf:"bytes,1,opt,name=id,proto3" json:"id,omitempty"` // chosen by the edge, the same at each report
-	Service       string                 `protobuf:"bytes,2,opt,name=service,proto3" json:"service,omitempty"`
-	Kind          string                 `protobuf:"bytes,3,opt,name=kind,proto3" json:"kind,omitempty"`     // window, load, soft_failure, override
-	Window        string                 `protobuf:"bytes,4,opt,name=window,proto3" json:"window,omitempty"` // of kind window
-	Load          float64                `protobuf:"fixed64,5,opt,name=load,proto3" json:"load,omitempty"`   // bit/s that would go elsewhere
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
+	state          protoimpl.MessageState `protogen:"open.v1"`
+	Id             string                 `protobuf:"bytes,1,opt,name=id,proto3" json:"id,omitempty"` // chosen by the edge, the same at each report
+	Service        string                 `protobuf:"bytes,2,opt,name=service,proto3" json:"service,omitempty"`
+	Kind           string                 `protobuf:"bytes,3,opt,name=kind,proto3" json:"kind,omitempty"`                                            // window, load, soft_failure, override
+	Window         string                 `protobuf:"bytes,4,opt,name=window,proto3" json:"window,omitempty"`                                        // of kind window
+	Load           float64                `protobuf:"fixed64,5,opt,name=load,proto3" json:"load,omitempty"`                                          // bit/s that would go elsewhere
+	OverrideSafety bool                   `protobuf:"varint,6,opt,name=override_safety,json=overrideSafety,proto3" json:"override_safety,omitempty"` // of kind override: in spite of the limits
+	Reason         string                 `protobuf:"bytes,7,opt,name=reason,proto3" json:"reason,omitempty"`                                        // of an override: the operator's
+	unknownFields  protoimpl.UnknownFields
+	sizeCache      protoimpl.SizeCache
 }
 
 func (x *GrantRequest) Reset() {
@@ -825,6 +837,20 @@ func (x *GrantRequest) GetLoad() float64 {
 	return 0
 }
 
+func (x *GrantRequest) GetOverrideSafety() bool {
+	if x != nil {
+		return x.OverrideSafety
+	}
+	return false
+}
+
+func (x *GrantRequest) GetReason() string {
+	if x != nil {
+		return x.Reason
+	}
+	return ""
+}
+
 // Intent is everything that the centre wants of one edge.
 type Intent struct {
 	state      protoimpl.MessageState `protogen:"open.v1"`
@@ -846,7 +872,13 @@ type Intent struct {
 	Standby     bool                   `protobuf:"varint,13,opt,name=standby,proto3" json:"standby,omitempty"` // announce only while activated
 	Activated   bool                   `protobuf:"varint,14,opt,name=activated,proto3" json:"activated,omitempty"`
 	// Returns wait for their turn, but not longer than this.
-	ReturnAfter   map[string]*timestamppb.Timestamp `protobuf:"bytes,15,rep,name=return_after,json=returnAfter,proto3" json:"return_after,omitempty" protobuf_key:"bytes,1,opt,name=key" protobuf_val:"bytes,2,opt,name=value"` // by service
+	ReturnAfter map[string]*timestamppb.Timestamp `protobuf:"bytes,15,rep,name=return_after,json=returnAfter,proto3" json:"return_after,omitempty" protobuf_key:"bytes,1,opt,name=key" protobuf_val:"bytes,2,opt,name=value"` // by service
+	// The number of the newest report that the centre had; 0: none.
+	Report uint64 `protobuf:"varint,16,opt,name=report,proto3" json:"report,omitempty"`
+	// How much more load, in bit/s, the other nodes of overlapping catchment can
+	// take together; nodes that are not seen count nothing. Absent: not known.
+	Room          *float64               `protobuf:"fixed64,17,opt,name=room,proto3,oneof" json:"room,omitempty"`
+	RoomAt        *timestamppb.Timestamp `protobuf:"bytes,18,opt,name=room_at,json=roomAt,proto3,oneof" json:"room_at,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -982,6 +1014,27 @@ func (x *Intent) GetActivated() bool {
 func (x *Intent) GetReturnAfter() map[string]*timestamppb.Timestamp {
 	if x != nil {
 		return x.ReturnAfter
+	}
+	return nil
+}
+
+func (x *Intent) GetReport() uint64 {
+	if x != nil {
+		return x.Report
+	}
+	return 0
+}
+
+func (x *Intent) GetRoom() float64 {
+	if x != nil && x.Room != nil {
+		return *x.Room
+	}
+	return 0
+}
+
+func (x *Intent) GetRoomAt() *timestamppb.Timestamp {
+	if x != nil {
+		return x.RoomAt
 	}
 	return nil
 }
@@ -4662,7 +4715,7 @@ const file_central_v1_central_proto_rawDesc = "" +
 	"\vEdgeService\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12\x1a\n" +
 	"\bprefixes\x18\x02 \x03(\tR\bprefixes\x12/\n" +
-	"\x05drain\x18\x03 \x01(\v2\x19.google.protobuf.DurationR\x05drain\"\x93\x04\n" +
+	"\x05drain\x18\x03 \x01(\v2\x19.google.protobuf.DurationR\x05drain\"\xab\x04\n" +
 	"\x06Report\x120\n" +
 	"\x05clock\x18\x01 \x01(\v2\x1a.google.protobuf.TimestampR\x05clock\x12-\n" +
 	"\x12clock_synchronised\x18\x02 \x01(\bR\x11clockSynchronised\x12\x1e\n" +
@@ -4676,7 +4729,8 @@ const file_central_v1_central_proto_rawDesc = "" +
 	"\x05wants\x18\b \x03(\v2\".catchment.central.v1.GrantRequestR\x05wants\x12\x12\n" +
 	"\x04held\x18\t \x03(\tR\x04held\x125\n" +
 	"\x05moved\x18\n" +
-	" \x01(\v2\x1a.google.protobuf.TimestampH\x00R\x05moved\x88\x01\x01B\b\n" +
+	" \x01(\v2\x1a.google.protobuf.TimestampH\x00R\x05moved\x88\x01\x01\x12\x16\n" +
+	"\x06number\x18\v \x01(\x04R\x06numberB\b\n" +
 	"\x06_moved\"\xbe\x01\n" +
 	"\rServiceReport\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12\x14\n" +
@@ -4704,13 +4758,15 @@ const file_central_v1_central_proto_rawDesc = "" +
 	"\x05phase\x18\x02 \x01(\tR\x05phase\x125\n" +
 	"\x05since\x18\x03 \x01(\v2\x1a.google.protobuf.TimestampH\x00R\x05since\x88\x01\x01\x12\x16\n" +
 	"\x06detail\x18\x04 \x01(\tR\x06detailB\b\n" +
-	"\x06_since\"x\n" +
+	"\x06_since\"\xb9\x01\n" +
 	"\fGrantRequest\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\tR\x02id\x12\x18\n" +
 	"\aservice\x18\x02 \x01(\tR\aservice\x12\x12\n" +
 	"\x04kind\x18\x03 \x01(\tR\x04kind\x12\x16\n" +
 	"\x06window\x18\x04 \x01(\tR\x06window\x12\x12\n" +
-	"\x04load\x18\x05 \x01(\x01R\x04load\"\xb0\x06\n" +
+	"\x04load\x18\x05 \x01(\x01R\x04load\x12'\n" +
+	"\x0foverride_safety\x18\x06 \x01(\bR\x0eoverrideSafety\x12\x16\n" +
+	"\x06reason\x18\a \x01(\tR\x06reason\"\xb0\a\n" +
 	"\x06Intent\x12\x1e\n" +
 	"\n" +
 	"generation\x18\x01 \x01(\x04R\n" +
@@ -4729,11 +4785,17 @@ const file_central_v1_central_proto_rawDesc = "" +
 	"\bdisabled\x18\f \x01(\bR\bdisabled\x12\x18\n" +
 	"\astandby\x18\r \x01(\bR\astandby\x12\x1c\n" +
 	"\tactivated\x18\x0e \x01(\bR\tactivated\x12P\n" +
-	"\freturn_after\x18\x0f \x03(\v2-.catchment.central.v1.Intent.ReturnAfterEntryR\vreturnAfter\x1aZ\n" +
+	"\freturn_after\x18\x0f \x03(\v2-.catchment.central.v1.Intent.ReturnAfterEntryR\vreturnAfter\x12\x16\n" +
+	"\x06report\x18\x10 \x01(\x04R\x06report\x12\x17\n" +
+	"\x04room\x18\x11 \x01(\x01H\x01R\x04room\x88\x01\x01\x128\n" +
+	"\aroom_at\x18\x12 \x01(\v2\x1a.google.protobuf.TimestampH\x02R\x06roomAt\x88\x01\x01\x1aZ\n" +
 	"\x10ReturnAfterEntry\x12\x10\n" +
 	"\x03key\x18\x01 \x01(\tR\x03key\x120\n" +
 	"\x05value\x18\x02 \x01(\v2\x1a.google.protobuf.TimestampR\x05value:\x028\x01B\x0f\n" +
-	"\r_others_moved\"a\n" +
+	"\r_others_movedB\a\n" +
+	"\x05_roomB\n" +
+	"\n" +
+	"\b_room_at\"a\n" +
 	"\aRefusal\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\tR\x02id\x12\x16\n" +
 	"\x06reason\x18\x02 \x01(\tR\x06reason\x12\x14\n" +
@@ -5180,117 +5242,118 @@ var file_central_v1_central_proto_depIdxs = []int32{
 	12,  // 22: catchment.central.v1.Intent.shares:type_name -> catchment.central.v1.LedgerShare
 	69,  // 23: catchment.central.v1.Intent.others_moved:type_name -> google.protobuf.Timestamp
 	65,  // 24: catchment.central.v1.Intent.return_after:type_name -> catchment.central.v1.Intent.ReturnAfterEntry
-	69,  // 25: catchment.central.v1.Tag.since:type_name -> google.protobuf.Timestamp
-	15,  // 26: catchment.central.v1.Node.tags:type_name -> catchment.central.v1.Tag
-	69,  // 27: catchment.central.v1.Node.last_seen:type_name -> google.protobuf.Timestamp
-	5,   // 28: catchment.central.v1.Node.services:type_name -> catchment.central.v1.ServiceReport
-	6,   // 29: catchment.central.v1.Node.links:type_name -> catchment.central.v1.LinkReport
-	2,   // 30: catchment.central.v1.Node.neighbors:type_name -> catchment.central.v1.EdgeNeighbor
-	66,  // 31: catchment.central.v1.Node.labels:type_name -> catchment.central.v1.Node.LabelsEntry
-	7,   // 32: catchment.central.v1.Node.sessions:type_name -> catchment.central.v1.NeighborReport
-	8,   // 33: catchment.central.v1.Node.windows:type_name -> catchment.central.v1.WindowReport
-	16,  // 34: catchment.central.v1.ListNodesResponse.nodes:type_name -> catchment.central.v1.Node
-	68,  // 35: catchment.central.v1.CreateJoinTokenRequest.ttl:type_name -> google.protobuf.Duration
-	69,  // 36: catchment.central.v1.CreateJoinTokenResponse.expires:type_name -> google.protobuf.Timestamp
-	67,  // 37: catchment.central.v1.Selector.labels:type_name -> catchment.central.v1.Selector.LabelsEntry
-	25,  // 38: catchment.central.v1.Window.selector:type_name -> catchment.central.v1.Selector
-	69,  // 39: catchment.central.v1.Window.start:type_name -> google.protobuf.Timestamp
-	68,  // 40: catchment.central.v1.Window.duration:type_name -> google.protobuf.Duration
-	68,  // 41: catchment.central.v1.Window.lead:type_name -> google.protobuf.Duration
-	69,  // 42: catchment.central.v1.Window.created:type_name -> google.protobuf.Timestamp
-	69,  // 43: catchment.central.v1.Window.next_start:type_name -> google.protobuf.Timestamp
-	69,  // 44: catchment.central.v1.Window.next_end:type_name -> google.protobuf.Timestamp
-	28,  // 45: catchment.central.v1.Window.provider:type_name -> catchment.central.v1.Provider
-	69,  // 46: catchment.central.v1.Window.ended:type_name -> google.protobuf.Timestamp
-	27,  // 47: catchment.central.v1.Window.progress:type_name -> catchment.central.v1.WindowProgress
-	25,  // 48: catchment.central.v1.AddWindowRequest.selector:type_name -> catchment.central.v1.Selector
-	68,  // 49: catchment.central.v1.AddWindowRequest.duration:type_name -> google.protobuf.Duration
-	68,  // 50: catchment.central.v1.AddWindowRequest.lead:type_name -> google.protobuf.Duration
-	26,  // 51: catchment.central.v1.AddWindowResponse.window:type_name -> catchment.central.v1.Window
-	26,  // 52: catchment.central.v1.ListWindowsResponse.windows:type_name -> catchment.central.v1.Window
-	26,  // 53: catchment.central.v1.ImportWindowsResponse.proposals:type_name -> catchment.central.v1.Window
-	38,  // 54: catchment.central.v1.ImportWindowsResponse.problems:type_name -> catchment.central.v1.ImportProblem
-	68,  // 55: catchment.central.v1.ConfirmWindowRequest.lead:type_name -> google.protobuf.Duration
-	25,  // 56: catchment.central.v1.FleetOverride.selector:type_name -> catchment.central.v1.Selector
-	69,  // 57: catchment.central.v1.FleetOverride.since:type_name -> google.protobuf.Timestamp
-	69,  // 58: catchment.central.v1.FleetOverride.until:type_name -> google.protobuf.Timestamp
-	25,  // 59: catchment.central.v1.SetFleetOverrideRequest.selector:type_name -> catchment.central.v1.Selector
-	68,  // 60: catchment.central.v1.SetFleetOverrideRequest.duration:type_name -> google.protobuf.Duration
-	40,  // 61: catchment.central.v1.ListFleetOverridesResponse.overrides:type_name -> catchment.central.v1.FleetOverride
-	69,  // 62: catchment.central.v1.FleetStatus.at:type_name -> google.protobuf.Timestamp
-	47,  // 63: catchment.central.v1.FleetStatus.services:type_name -> catchment.central.v1.FleetService
-	48,  // 64: catchment.central.v1.FleetStatus.grants:type_name -> catchment.central.v1.Grant
-	16,  // 65: catchment.central.v1.FleetStatus.nodes:type_name -> catchment.central.v1.Node
-	40,  // 66: catchment.central.v1.FleetStatus.overrides:type_name -> catchment.central.v1.FleetOverride
-	69,  // 67: catchment.central.v1.Grant.issued:type_name -> google.protobuf.Timestamp
-	68,  // 68: catchment.central.v1.Grant.ttl:type_name -> google.protobuf.Duration
-	48,  // 69: catchment.central.v1.ListGrantsResponse.grants:type_name -> catchment.central.v1.Grant
-	56,  // 70: catchment.central.v1.PlanResponse.landings:type_name -> catchment.central.v1.Landing
-	69,  // 71: catchment.central.v1.HistoryRequest.at:type_name -> google.protobuf.Timestamp
-	69,  // 72: catchment.central.v1.AuditRecord.at:type_name -> google.protobuf.Timestamp
-	58,  // 73: catchment.central.v1.ListAuditResponse.records:type_name -> catchment.central.v1.AuditRecord
-	69,  // 74: catchment.central.v1.Intent.ReturnAfterEntry.value:type_name -> google.protobuf.Timestamp
-	0,   // 75: catchment.central.v1.Edges.Connect:input_type -> catchment.central.v1.EdgeMessage
-	13,  // 76: catchment.central.v1.Edges.Join:input_type -> catchment.central.v1.JoinRequest
-	17,  // 77: catchment.central.v1.Fleet.ListNodes:input_type -> catchment.central.v1.ListNodesRequest
-	19,  // 78: catchment.central.v1.Fleet.GetNode:input_type -> catchment.central.v1.GetNodeRequest
-	20,  // 79: catchment.central.v1.Fleet.TagNode:input_type -> catchment.central.v1.TagNodeRequest
-	21,  // 80: catchment.central.v1.Fleet.UntagNode:input_type -> catchment.central.v1.UntagNodeRequest
-	22,  // 81: catchment.central.v1.Fleet.SetNode:input_type -> catchment.central.v1.SetNodeRequest
-	23,  // 82: catchment.central.v1.Fleet.CreateJoinToken:input_type -> catchment.central.v1.CreateJoinTokenRequest
-	29,  // 83: catchment.central.v1.Fleet.AddWindow:input_type -> catchment.central.v1.AddWindowRequest
-	31,  // 84: catchment.central.v1.Fleet.ListWindows:input_type -> catchment.central.v1.ListWindowsRequest
-	33,  // 85: catchment.central.v1.Fleet.GetWindow:input_type -> catchment.central.v1.GetWindowRequest
-	34,  // 86: catchment.central.v1.Fleet.EndWindow:input_type -> catchment.central.v1.EndWindowRequest
-	35,  // 87: catchment.central.v1.Fleet.CancelWindow:input_type -> catchment.central.v1.CancelWindowRequest
-	36,  // 88: catchment.central.v1.Fleet.ImportWindows:input_type -> catchment.central.v1.ImportWindowsRequest
-	39,  // 89: catchment.central.v1.Fleet.ConfirmWindow:input_type -> catchment.central.v1.ConfirmWindowRequest
-	41,  // 90: catchment.central.v1.Fleet.SetFleetOverride:input_type -> catchment.central.v1.SetFleetOverrideRequest
-	42,  // 91: catchment.central.v1.Fleet.ClearFleetOverride:input_type -> catchment.central.v1.ClearFleetOverrideRequest
-	43,  // 92: catchment.central.v1.Fleet.ListFleetOverrides:input_type -> catchment.central.v1.ListFleetOverridesRequest
-	45,  // 93: catchment.central.v1.Fleet.GetFleet:input_type -> catchment.central.v1.GetFleetRequest
-	52,  // 94: catchment.central.v1.Fleet.Freeze:input_type -> catchment.central.v1.FreezeRequest
-	53,  // 95: catchment.central.v1.Fleet.Thaw:input_type -> catchment.central.v1.ThawRequest
-	49,  // 96: catchment.central.v1.Fleet.ListGrants:input_type -> catchment.central.v1.ListGrantsRequest
-	51,  // 97: catchment.central.v1.Fleet.RevokeGrant:input_type -> catchment.central.v1.RevokeGrantRequest
-	54,  // 98: catchment.central.v1.Fleet.Plan:input_type -> catchment.central.v1.PlanRequest
-	57,  // 99: catchment.central.v1.Fleet.History:input_type -> catchment.central.v1.HistoryRequest
-	45,  // 100: catchment.central.v1.Fleet.Watch:input_type -> catchment.central.v1.GetFleetRequest
-	59,  // 101: catchment.central.v1.Fleet.ListAudit:input_type -> catchment.central.v1.ListAuditRequest
-	61,  // 102: catchment.central.v1.Fleet.VerifyAudit:input_type -> catchment.central.v1.VerifyAuditRequest
-	10,  // 103: catchment.central.v1.Edges.Connect:output_type -> catchment.central.v1.Intent
-	14,  // 104: catchment.central.v1.Edges.Join:output_type -> catchment.central.v1.JoinResponse
-	18,  // 105: catchment.central.v1.Fleet.ListNodes:output_type -> catchment.central.v1.ListNodesResponse
-	16,  // 106: catchment.central.v1.Fleet.GetNode:output_type -> catchment.central.v1.Node
-	16,  // 107: catchment.central.v1.Fleet.TagNode:output_type -> catchment.central.v1.Node
-	16,  // 108: catchment.central.v1.Fleet.UntagNode:output_type -> catchment.central.v1.Node
-	16,  // 109: catchment.central.v1.Fleet.SetNode:output_type -> catchment.central.v1.Node
-	24,  // 110: catchment.central.v1.Fleet.CreateJoinToken:output_type -> catchment.central.v1.CreateJoinTokenResponse
-	30,  // 111: catchment.central.v1.Fleet.AddWindow:output_type -> catchment.central.v1.AddWindowResponse
-	32,  // 112: catchment.central.v1.Fleet.ListWindows:output_type -> catchment.central.v1.ListWindowsResponse
-	26,  // 113: catchment.central.v1.Fleet.GetWindow:output_type -> catchment.central.v1.Window
-	26,  // 114: catchment.central.v1.Fleet.EndWindow:output_type -> catchment.central.v1.Window
-	26,  // 115: catchment.central.v1.Fleet.CancelWindow:output_type -> catchment.central.v1.Window
-	37,  // 116: catchment.central.v1.Fleet.ImportWindows:output_type -> catchment.central.v1.ImportWindowsResponse
-	30,  // 117: catchment.central.v1.Fleet.ConfirmWindow:output_type -> catchment.central.v1.AddWindowResponse
-	40,  // 118: catchment.central.v1.Fleet.SetFleetOverride:output_type -> catchment.central.v1.FleetOverride
-	40,  // 119: catchment.central.v1.Fleet.ClearFleetOverride:output_type -> catchment.central.v1.FleetOverride
-	44,  // 120: catchment.central.v1.Fleet.ListFleetOverrides:output_type -> catchment.central.v1.ListFleetOverridesResponse
-	46,  // 121: catchment.central.v1.Fleet.GetFleet:output_type -> catchment.central.v1.FleetStatus
-	46,  // 122: catchment.central.v1.Fleet.Freeze:output_type -> catchment.central.v1.FleetStatus
-	46,  // 123: catchment.central.v1.Fleet.Thaw:output_type -> catchment.central.v1.FleetStatus
-	50,  // 124: catchment.central.v1.Fleet.ListGrants:output_type -> catchment.central.v1.ListGrantsResponse
-	48,  // 125: catchment.central.v1.Fleet.RevokeGrant:output_type -> catchment.central.v1.Grant
-	55,  // 126: catchment.central.v1.Fleet.Plan:output_type -> catchment.central.v1.PlanResponse
-	46,  // 127: catchment.central.v1.Fleet.History:output_type -> catchment.central.v1.FleetStatus
-	46,  // 128: catchment.central.v1.Fleet.Watch:output_type -> catchment.central.v1.FleetStatus
-	60,  // 129: catchment.central.v1.Fleet.ListAudit:output_type -> catchment.central.v1.ListAuditResponse
-	62,  // 130: catchment.central.v1.Fleet.VerifyAudit:output_type -> catchment.central.v1.VerifyAuditResponse
-	103, // [103:131] is the sub-list for method output_type
-	75,  // [75:103] is the sub-list for method input_type
-	75,  // [75:75] is the sub-list for extension type_name
-	75,  // [75:75] is the sub-list for extension extendee
-	0,   // [0:75] is the sub-list for field type_name
+	69,  // 25: catchment.central.v1.Intent.room_at:type_name -> google.protobuf.Timestamp
+	69,  // 26: catchment.central.v1.Tag.since:type_name -> google.protobuf.Timestamp
+	15,  // 27: catchment.central.v1.Node.tags:type_name -> catchment.central.v1.Tag
+	69,  // 28: catchment.central.v1.Node.last_seen:type_name -> google.protobuf.Timestamp
+	5,   // 29: catchment.central.v1.Node.services:type_name -> catchment.central.v1.ServiceReport
+	6,   // 30: catchment.central.v1.Node.links:type_name -> catchment.central.v1.LinkReport
+	2,   // 31: catchment.central.v1.Node.neighbors:type_name -> catchment.central.v1.EdgeNeighbor
+	66,  // 32: catchment.central.v1.Node.labels:type_name -> catchment.central.v1.Node.LabelsEntry
+	7,   // 33: catchment.central.v1.Node.sessions:type_name -> catchment.central.v1.NeighborReport
+	8,   // 34: catchment.central.v1.Node.windows:type_name -> catchment.central.v1.WindowReport
+	16,  // 35: catchment.central.v1.ListNodesResponse.nodes:type_name -> catchment.central.v1.Node
+	68,  // 36: catchment.central.v1.CreateJoinTokenRequest.ttl:type_name -> google.protobuf.Duration
+	69,  // 37: catchment.central.v1.CreateJoinTokenResponse.expires:type_name -> google.protobuf.Timestamp
+	67,  // 38: catchment.central.v1.Selector.labels:type_name -> catchment.central.v1.Selector.LabelsEntry
+	25,  // 39: catchment.central.v1.Window.selector:type_name -> catchment.central.v1.Selector
+	69,  // 40: catchment.central.v1.Window.start:type_name -> google.protobuf.Timestamp
+	68,  // 41: catchment.central.v1.Window.duration:type_name -> google.protobuf.Duration
+	68,  // 42: catchment.central.v1.Window.lead:type_name -> google.protobuf.Duration
+	69,  // 43: catchment.central.v1.Window.created:type_name -> google.protobuf.Timestamp
+	69,  // 44: catchment.central.v1.Window.next_start:type_name -> google.protobuf.Timestamp
+	69,  // 45: catchment.central.v1.Window.next_end:type_name -> google.protobuf.Timestamp
+	28,  // 46: catchment.central.v1.Window.provider:type_name -> catchment.central.v1.Provider
+	69,  // 47: catchment.central.v1.Window.ended:type_name -> google.protobuf.Timestamp
+	27,  // 48: catchment.central.v1.Window.progress:type_name -> catchment.central.v1.WindowProgress
+	25,  // 49: catchment.central.v1.AddWindowRequest.selector:type_name -> catchment.central.v1.Selector
+	68,  // 50: catchment.central.v1.AddWindowRequest.duration:type_name -> google.protobuf.Duration
+	68,  // 51: catchment.central.v1.AddWindowRequest.lead:type_name -> google.protobuf.Duration
+	26,  // 52: catchment.central.v1.AddWindowResponse.window:type_name -> catchment.central.v1.Window
+	26,  // 53: catchment.central.v1.ListWindowsResponse.windows:type_name -> catchment.central.v1.Window
+	26,  // 54: catchment.central.v1.ImportWindowsResponse.proposals:type_name -> catchment.central.v1.Window
+	38,  // 55: catchment.central.v1.ImportWindowsResponse.problems:type_name -> catchment.central.v1.ImportProblem
+	68,  // 56: catchment.central.v1.ConfirmWindowRequest.lead:type_name -> google.protobuf.Duration
+	25,  // 57: catchment.central.v1.FleetOverride.selector:type_name -> catchment.central.v1.Selector
+	69,  // 58: catchment.central.v1.FleetOverride.since:type_name -> google.protobuf.Timestamp
+	69,  // 59: catchment.central.v1.FleetOverride.until:type_name -> google.protobuf.Timestamp
+	25,  // 60: catchment.central.v1.SetFleetOverrideRequest.selector:type_name -> catchment.central.v1.Selector
+	68,  // 61: catchment.central.v1.SetFleetOverrideRequest.duration:type_name -> google.protobuf.Duration
+	40,  // 62: catchment.central.v1.ListFleetOverridesResponse.overrides:type_name -> catchment.central.v1.FleetOverride
+	69,  // 63: catchment.central.v1.FleetStatus.at:type_name -> google.protobuf.Timestamp
+	47,  // 64: catchment.central.v1.FleetStatus.services:type_name -> catchment.central.v1.FleetService
+	48,  // 65: catchment.central.v1.FleetStatus.grants:type_name -> catchment.central.v1.Grant
+	16,  // 66: catchment.central.v1.FleetStatus.nodes:type_name -> catchment.central.v1.Node
+	40,  // 67: catchment.central.v1.FleetStatus.overrides:type_name -> catchment.central.v1.FleetOverride
+	69,  // 68: catchment.central.v1.Grant.issued:type_name -> google.protobuf.Timestamp
+	68,  // 69: catchment.central.v1.Grant.ttl:type_name -> google.protobuf.Duration
+	48,  // 70: catchment.central.v1.ListGrantsResponse.grants:type_name -> catchment.central.v1.Grant
+	56,  // 71: catchment.central.v1.PlanResponse.landings:type_name -> catchment.central.v1.Landing
+	69,  // 72: catchment.central.v1.HistoryRequest.at:type_name -> google.protobuf.Timestamp
+	69,  // 73: catchment.central.v1.AuditRecord.at:type_name -> google.protobuf.Timestamp
+	58,  // 74: catchment.central.v1.ListAuditResponse.records:type_name -> catchment.central.v1.AuditRecord
+	69,  // 75: catchment.central.v1.Intent.ReturnAfterEntry.value:type_name -> google.protobuf.Timestamp
+	0,   // 76: catchment.central.v1.Edges.Connect:input_type -> catchment.central.v1.EdgeMessage
+	13,  // 77: catchment.central.v1.Edges.Join:input_type -> catchment.central.v1.JoinRequest
+	17,  // 78: catchment.central.v1.Fleet.ListNodes:input_type -> catchment.central.v1.ListNodesRequest
+	19,  // 79: catchment.central.v1.Fleet.GetNode:input_type -> catchment.central.v1.GetNodeRequest
+	20,  // 80: catchment.central.v1.Fleet.TagNode:input_type -> catchment.central.v1.TagNodeRequest
+	21,  // 81: catchment.central.v1.Fleet.UntagNode:input_type -> catchment.central.v1.UntagNodeRequest
+	22,  // 82: catchment.central.v1.Fleet.SetNode:input_type -> catchment.central.v1.SetNodeRequest
+	23,  // 83: catchment.central.v1.Fleet.CreateJoinToken:input_type -> catchment.central.v1.CreateJoinTokenRequest
+	29,  // 84: catchment.central.v1.Fleet.AddWindow:input_type -> catchment.central.v1.AddWindowRequest
+	31,  // 85: catchment.central.v1.Fleet.ListWindows:input_type -> catchment.central.v1.ListWindowsRequest
+	33,  // 86: catchment.central.v1.Fleet.GetWindow:input_type -> catchment.central.v1.GetWindowRequest
+	34,  // 87: catchment.central.v1.Fleet.EndWindow:input_type -> catchment.central.v1.EndWindowRequest
+	35,  // 88: catchment.central.v1.Fleet.CancelWindow:input_type -> catchment.central.v1.CancelWindowRequest
+	36,  // 89: catchment.central.v1.Fleet.ImportWindows:input_type -> catchment.central.v1.ImportWindowsRequest
+	39,  // 90: catchment.central.v1.Fleet.ConfirmWindow:input_type -> catchment.central.v1.ConfirmWindowRequest
+	41,  // 91: catchment.central.v1.Fleet.SetFleetOverride:input_type -> catchment.central.v1.SetFleetOverrideRequest
+	42,  // 92: catchment.central.v1.Fleet.ClearFleetOverride:input_type -> catchment.central.v1.ClearFleetOverrideRequest
+	43,  // 93: catchment.central.v1.Fleet.ListFleetOverrides:input_type -> catchment.central.v1.ListFleetOverridesRequest
+	45,  // 94: catchment.central.v1.Fleet.GetFleet:input_type -> catchment.central.v1.GetFleetRequest
+	52,  // 95: catchment.central.v1.Fleet.Freeze:input_type -> catchment.central.v1.FreezeRequest
+	53,  // 96: catchment.central.v1.Fleet.Thaw:input_type -> catchment.central.v1.ThawRequest
+	49,  // 97: catchment.central.v1.Fleet.ListGrants:input_type -> catchment.central.v1.ListGrantsRequest
+	51,  // 98: catchment.central.v1.Fleet.RevokeGrant:input_type -> catchment.central.v1.RevokeGrantRequest
+	54,  // 99: catchment.central.v1.Fleet.Plan:input_type -> catchment.central.v1.PlanRequest
+	57,  // 100: catchment.central.v1.Fleet.History:input_type -> catchment.central.v1.HistoryRequest
+	45,  // 101: catchment.central.v1.Fleet.Watch:input_type -> catchment.central.v1.GetFleetRequest
+	59,  // 102: catchment.central.v1.Fleet.ListAudit:input_type -> catchment.central.v1.ListAuditRequest
+	61,  // 103: catchment.central.v1.Fleet.VerifyAudit:input_type -> catchment.central.v1.VerifyAuditRequest
+	10,  // 104: catchment.central.v1.Edges.Connect:output_type -> catchment.central.v1.Intent
+	14,  // 105: catchment.central.v1.Edges.Join:output_type -> catchment.central.v1.JoinResponse
+	18,  // 106: catchment.central.v1.Fleet.ListNodes:output_type -> catchment.central.v1.ListNodesResponse
+	16,  // 107: catchment.central.v1.Fleet.GetNode:output_type -> catchment.central.v1.Node
+	16,  // 108: catchment.central.v1.Fleet.TagNode:output_type -> catchment.central.v1.Node
+	16,  // 109: catchment.central.v1.Fleet.UntagNode:output_type -> catchment.central.v1.Node
+	16,  // 110: catchment.central.v1.Fleet.SetNode:output_type -> catchment.central.v1.Node
+	24,  // 111: catchment.central.v1.Fleet.CreateJoinToken:output_type -> catchment.central.v1.CreateJoinTokenResponse
+	30,  // 112: catchment.central.v1.Fleet.AddWindow:output_type -> catchment.central.v1.AddWindowResponse
+	32,  // 113: catchment.central.v1.Fleet.ListWindows:output_type -> catchment.central.v1.ListWindowsResponse
+	26,  // 114: catchment.central.v1.Fleet.GetWindow:output_type -> catchment.central.v1.Window
+	26,  // 115: catchment.central.v1.Fleet.EndWindow:output_type -> catchment.central.v1.Window
+	26,  // 116: catchment.central.v1.Fleet.CancelWindow:output_type -> catchment.central.v1.Window
+	37,  // 117: catchment.central.v1.Fleet.ImportWindows:output_type -> catchment.central.v1.ImportWindowsResponse
+	30,  // 118: catchment.central.v1.Fleet.ConfirmWindow:output_type -> catchment.central.v1.AddWindowResponse
+	40,  // 119: catchment.central.v1.Fleet.SetFleetOverride:output_type -> catchment.central.v1.FleetOverride
+	40,  // 120: catchment.central.v1.Fleet.ClearFleetOverride:output_type -> catchment.central.v1.FleetOverride
+	44,  // 121: catchment.central.v1.Fleet.ListFleetOverrides:output_type -> catchment.central.v1.ListFleetOverridesResponse
+	46,  // 122: catchment.central.v1.Fleet.GetFleet:output_type -> catchment.central.v1.FleetStatus
+	46,  // 123: catchment.central.v1.Fleet.Freeze:output_type -> catchment.central.v1.FleetStatus
+	46,  // 124: catchment.central.v1.Fleet.Thaw:output_type -> catchment.central.v1.FleetStatus
+	50,  // 125: catchment.central.v1.Fleet.ListGrants:output_type -> catchment.central.v1.ListGrantsResponse
+	48,  // 126: catchment.central.v1.Fleet.RevokeGrant:output_type -> catchment.central.v1.Grant
+	55,  // 127: catchment.central.v1.Fleet.Plan:output_type -> catchment.central.v1.PlanResponse
+	46,  // 128: catchment.central.v1.Fleet.History:output_type -> catchment.central.v1.FleetStatus
+	46,  // 129: catchment.central.v1.Fleet.Watch:output_type -> catchment.central.v1.FleetStatus
+	60,  // 130: catchment.central.v1.Fleet.ListAudit:output_type -> catchment.central.v1.ListAuditResponse
+	62,  // 131: catchment.central.v1.Fleet.VerifyAudit:output_type -> catchment.central.v1.VerifyAuditResponse
+	104, // [104:132] is the sub-list for method output_type
+	76,  // [76:104] is the sub-list for method input_type
+	76,  // [76:76] is the sub-list for extension type_name
+	76,  // [76:76] is the sub-list for extension extendee
+	0,   // [0:76] is the sub-list for field type_name
 }
 
 func init() { file_central_v1_central_proto_init() }
