@@ -77,6 +77,8 @@ const (
 	TopRung
 	// WouldLand: what it sheds would overload another link of ours.
 	WouldLand
+	// NoRoom: the other nodes cannot take what it sheds.
+	NoRoom
 	// TooMuch: the next step would shed far more than is wanted.
 	TooMuch
 	// Futile: the last step moved next to nothing.
@@ -86,7 +88,7 @@ const (
 )
 
 var hindranceNames = [...]string{"content", "no_controller", "uncontrollable", "no_ladder", "pinned", "no_figure", "stale", "sessions",
-	"gathering", "still_needed", "dwelling", "other_mover", "ledger", "needs_grant", "top_rung", "would_land", "too_much", "futile", "not_chosen"}
+	"gathering", "still_needed", "dwelling", "other_mover", "ledger", "needs_grant", "top_rung", "would_land", "no_room", "too_much", "futile", "not_chosen"}
 
 // String gives the name that status and metrics use.
 func (h Hindrance) String() string { return name(hindranceNames[:], int(h)) }
@@ -94,7 +96,7 @@ func (h Hindrance) String() string { return name(hindranceNames[:], int(h)) }
 // lasting says whether waiting does not help: the link must take what it gets.
 func (r Restraint) lasting() bool {
 	switch r.Hindrance {
-	case Uncontrollable, NoLadder, NeedsGrant, TopRung, WouldLand, TooMuch, Futile:
+	case Uncontrollable, NoLadder, NeedsGrant, TopRung, WouldLand, NoRoom, TooMuch, Futile:
 		return true
 	case Ledger:
 		return r.Until.IsZero()
@@ -116,7 +118,7 @@ var hindranceTexts = [...]string{
 	SessionsAct: "sessions are refused and moved instead", Gathering: "not wanted for long enough yet", StillNeeded: "without it the load would be too high", Dwelling: "it moved just now",
 	OtherMover: "another neighbour or node moved just now", Ledger: "one more change could make others damp the prefix",
 	NeedsGrant: "the next rung withdraws or makes others withdraw, which needs leave", TopRung: "it is on its highest rung",
-	WouldLand: "what it sheds would overload another link of this node", TooMuch: "the next step would shed far more than is wanted", Futile: "the last step moved next to nothing",
+	WouldLand: "what it sheds would overload another link of this node", NoRoom: "the other nodes have no room for what it sheds", TooMuch: "the next step would shed far more than is wanted", Futile: "the last step moved next to nothing",
 	NotChosen: "another neighbour is better suited",
 }
 

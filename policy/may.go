@@ -1,6 +1,7 @@
 package policy
 
 import (
+	"math"
 	"time"
 
 	"github.com/catchment-bgp/catchment/policy/flap"
@@ -13,6 +14,8 @@ const (
 	moreLands = 0.2
 	// full is the load over which the next step may come sooner.
 	full = 1.0
+	// roomLasts is how long what was said of the other nodes' room holds.
+	roomLasts = time.Minute
 )
 
 // ready says whether a climber may step up at all now.
@@ -70,18 +73,67 @@ func (r *round) mayTake(l, i, rung int, sheds float64, alone bool) Restraint {
 	if to := r.landsOn(l, sheds); alone && to >= 0 {
 		return Restraint{WouldLand, time.Time{}, r.c.Load.Links[to].Name}
 	}
+	if r.away(l, sheds) > r.elsewhere() {
+		return Restraint{Hindrance: NoRoom}
+	}
 	return r.affordable(l, i, rung)
+}
+
+// away is how much a step of a link, and those planned beside it, shed, in the unit
+// of the samples.
+func (r *round) away(l int, sheds float64) float64 {
+	sum := sheds * r.out.Links[l].Demand * r.next.Load.Links[l].Capacity
+	for _, c := range r.b.plan {
+		if o := r.linkOf(c.climber); o != l {
+			sum += c.cost * r.out.Links[o].Demand * r.next.Load.Links[o].Capacity
+		}
+	}
+	return sum
+}
+
+// elsewhere is how much a step may shed onto other nodes: without bounds where
+// nobody says what they can take. Where it lands is not known, so that half of it
+// counts; but what is lost here already may fill them, as long as less is lost.
+func (r *round) elsewhere() float64 {
+	if r.in.RoomAt.IsZero() || r.in.Now.Sub(r.in.RoomAt) > roomLasts {
+		return math.Inf(1)
+	}
+	lost := 0.0
+	for l := range r.out.Links {
+		if d := &r.out.Links[l]; d.Known && d.Utilization > full {
+			lost += (d.Utilization - full) * r.next.Load.Links[l].Capacity
+		}
+	}
+	if lost == 0 {
+		return r.in.Room / 2
+	}
+	return r.in.Room + min(r.in.Room, lost)
 }
 
 // landsOn returns a link that what is shed from another would lift over the brim;
 // -1: none.
 func (r *round) landsOn(l int, sheds float64) int {
 	for o := range r.out.Links {
-		if o != l && r.out.Links[o].Known && !r.room(l, o, sheds) {
+		if o != l && r.out.Links[o].Known && !r.alike(l, o) && !r.room(l, o, sheds) {
 			return o
 		}
 	}
 	return -1
+}
+
+// alike says whether steps to the same rung are planned for two links: clients see
+// no difference between them then.
+func (r *round) alike(l, o int) bool {
+	here, there := 0, -1
+	for _, c := range r.b.plan {
+		switch r.linkOf(c.climber) {
+		case l:
+			here = c.rung
+		case o:
+			there = c.rung
+		}
+	}
+	return here == there
 }
 
 // room says whether what of a link's shed lands on another stays below the brim.

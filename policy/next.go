@@ -54,6 +54,10 @@ type Input struct {
 	// OthersMoved is when another node of the site, or one that shares clients
 	// with it, last changed its announcements; zero: never, or not known.
 	OthersMoved time.Time
+	// Room is how much the other nodes can take before one is nearly full, in the
+	// unit of the links' samples, and RoomAt when that was true; zero: nobody says.
+	Room   float64
+	RoomAt time.Time
 }
 
 // Health is the verdict of a service's checks.

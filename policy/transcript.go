@@ -25,12 +25,17 @@ type Record struct {
 
 // Digest names a configuration.
 func Digest(c Config) string {
-	text, err := json.Marshal(c)
-	if err != nil { // a number that is none
-		text = fmt.Append(nil, err)
-	}
-	sum := sha256.Sum256(text)
+	sum := sha256.Sum256(jsonOf(c))
 	return hex.EncodeToString(sum[:8])
+}
+
+// jsonOf is the JSON form; of what has a number that is none, the error.
+func jsonOf(v any) []byte {
+	text, err := json.Marshal(v)
+	if err != nil {
+		return fmt.Append(nil, err)
+	}
+	return text
 }
 
 // Replay makes recorded decisions again, under the configuration they were made
@@ -48,15 +53,7 @@ func Replay(c Config, records []Record) error {
 		}
 		var d Decision
 		s, d = Next(c, s, rec.Input)
-		got, err := json.Marshal(d)
-		if err != nil {
-			return fmt.Errorf("policy: record %d: %w", i, err)
-		}
-		want, err := json.Marshal(rec.Decision)
-		if err != nil {
-			return fmt.Errorf("policy: record %d: %w", i, err)
-		}
-		if !bytes.Equal(got, want) {
+		if got, want := jsonOf(d), jsonOf(rec.Decision); !bytes.Equal(got, want) {
 			return fmt.Errorf("policy: record %d, of %s: decided %s; it says %s", i, rec.Input.Now.Format(time.RFC3339), got, want)
 		}
 	}

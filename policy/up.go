@@ -13,6 +13,9 @@ const (
 	coarse = 0.15
 	// ample is that load.
 	ample = 0.92
+	// nearFull is the load from which a link is relieved at the cost of others of
+	// the node that are not yet hot.
+	nearFull = 0.95
 	// courtesy is for how long after others moved it is borne.
 	courtesy = 15 * time.Minute
 )
@@ -76,7 +79,7 @@ func (r *round) up() {
 }
 
 // heatWarm takes the links that stand in the way of what a hot one would shed for
-// hot, too, if they are nearly so. It says whether those are all that do: then a
+// hot, too, if they are nearly so, or the hot one is nearly full. It says whether those are all that do: then a
 // step of all lands on none of them.
 func (r *round) heatWarm(l int) bool {
 	for o := range r.out.Links {
@@ -84,7 +87,7 @@ func (r *round) heatWarm(l int) bool {
 		if o == l || !d.Known || r.c.Load.Links[o].Off != "" || r.room(l, o, r.wanted(l)-r.next.Load.Links[l].InForce) {
 			continue
 		}
-		if !r.fresh(o) || d.Utilization < low {
+		if !r.fresh(o) || d.Utilization < low && r.out.Links[l].Utilization < nearFull {
 			return false
 		}
 		r.b.heat[o] = hot
@@ -168,6 +171,7 @@ func (r *round) upTogether() {
 			r.b.plan = append(r.b.plan, best)
 		}
 	}
+	r.even()
 	for k := 0; k < len(r.b.plan); k++ {
 		if !r.fit(k) {
 			r.b.plan = slices.Delete(r.b.plan, k, k+1)
@@ -177,6 +181,43 @@ func (r *round) upTogether() {
 	for _, c := range r.b.plan {
 		r.move(c.climber, c.rung, at)
 	}
+}
+
+// even puts the planned steps on one rung: the lowest that sheds as much of the
+// site as they would. Between links on rungs that differ clients move, so that one
+// fills what another sheds.
+func (r *round) even() {
+	if len(r.b.plan) < 2 || r.cc.Mode == control.Threshold {
+		return
+	}
+	low, high, want := len(r.c.Load.Climbers[r.b.plan[0].climber].Rungs), 0, 0.0
+	for _, c := range r.b.plan {
+		low, high = min(low, c.rung), max(high, c.rung)
+		want += r.amount(r.linkOf(c.climber), c.cost)
+	}
+	for rung := low; rung <= high; rung++ {
+		sum := 0.0
+		for _, c := range r.b.plan {
+			if st := &r.next.Load.Climbers[c.climber]; rung <= st.Rung || rung > len(r.c.Load.Climbers[c.climber].Rungs) {
+				return // they started from rungs too far apart
+			}
+			l := r.linkOf(c.climber)
+			sum += r.amount(l, r.adds(l, c.climber, rung))
+		}
+		if sum < want && rung < high {
+			continue
+		}
+		for k := range r.b.plan {
+			c := &r.b.plan[k]
+			c.rung, c.cost = rung, r.adds(r.linkOf(c.climber), c.climber, rung)
+		}
+		return
+	}
+}
+
+// amount is how much of a link's demand a shed is, in the unit of its samples.
+func (r *round) amount(l int, shed float64) float64 {
+	return shed * r.out.Links[l].Demand * r.next.Load.Links[l].Capacity
 }
 
 // fit lowers a planned step until nothing of it lands where there is no room. It
@@ -250,6 +291,9 @@ func (r *round) climb(l, i int, alone bool) (best candidate, why Restraint) {
 	}
 	if best.covers && best.gain-need > coarse && r.cc.Mode != control.Threshold && r.leaves(l, less.gain) <= ample {
 		best, why = less, Restraint{Hindrance: TooMuch}
+	}
+	if why.Hindrance == WouldLand && best.gain < need/2 { // not worth a change
+		return candidate{}, why
 	}
 	if best.rung > 0 {
 		return best, Restraint{}

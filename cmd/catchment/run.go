@@ -8,6 +8,7 @@ import (
 
 	"github.com/catchment-bgp/catchment/cmd/catchment/internal/cli"
 	"github.com/catchment-bgp/catchment/cmd/catchment/internal/edgecmd"
+	"github.com/catchment-bgp/catchment/cmd/catchment/internal/simcmd"
 )
 
 // run is the whole program: it returns the exit code. Cancelling ctx is what
@@ -26,6 +27,7 @@ func commands(env *cli.Env) []*cobra.Command {
 	return []*cobra.Command{
 		edgecmd.New(env),
 		demoCommand(env),
+		simcmd.New(env),
 		versionCommand(env),
 	}
 }
