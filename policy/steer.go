@@ -24,6 +24,7 @@ func (r *round) load() {
 		c := &lc.Climbers[i]
 		r.out.Climbers[i] = ClimberDecision{Name: c.Name, Rungs: len(c.Rungs), Restraint: r.standing(i)}
 		r.obeyPin(i)
+		r.yield(i)
 		r.measure(i)
 	}
 	if r.controls() && !r.moved() {
