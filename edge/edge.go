@@ -14,6 +14,7 @@ import (
 	"github.com/catchment-bgp/catchment/healthcheck"
 	"github.com/catchment-bgp/catchment/load"
 	"github.com/catchment-bgp/catchment/policy"
+	"github.com/catchment-bgp/catchment/policy/flap"
 )
 
 // Announcer is what the loop needs of an announcer.Announcer.
@@ -83,6 +84,9 @@ type Options struct {
 	WayBack func(ctx context.Context, report func(host.WayBack)) error
 	// Sampler prepares to measure load.
 	Sampler func(c load.Config) (Sampler, error)
+	// Flap replaces the flap budget of the configuration: for tests, as it may be
+	// none.
+	Flap *flap.Config
 	// Checks runs a check until the context ends.
 	Checks func(ctx context.Context, c healthcheck.Check, report func(healthcheck.Status)) error
 

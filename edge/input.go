@@ -47,6 +47,9 @@ func (e *Edge) wayBackVerdicts(c *config.Config) (v4, v6 policy.Verdict) {
 func (e *Edge) policyConfig() policy.Config {
 	if e.policyOf != e.cfg {
 		e.policyOf, e.policyCfg = e.cfg, policyConfig(e.cfg)
+		if e.opt.Flap != nil {
+			e.policyCfg.Load.Flap = *e.opt.Flap
+		}
 	}
 	return e.policyCfg
 }

@@ -45,6 +45,8 @@ type round struct {
 	b    *Buffer
 	cc   control.Config // complete
 	node LinkDecision
+	// level is what all links are to shed at least that step together.
+	level float64
 }
 
 // Next decides as the function Next does.

@@ -26,19 +26,21 @@ func (r *round) charge() {
 		n += len(r.out.Services[s].Neighbors)
 	}
 	next.Shown = resize(next.Shown, n)
-	restarted := !r.was.Load.Running && len(r.was.Load.Climbers) > 0
+	restarted := !r.was.Load.Running
 	next.Running = true
 	n = 0
 	for s := range r.out.Services {
 		sd := &r.out.Services[s]
 		for k := range sd.Neighbors {
 			nd := &sd.Neighbors[k]
-			now := Shown{sd.Name, nd.Name, nd.IPv4.besideLoad(), nd.IPv6.besideLoad(), nd.Rung}
-			next.Shown[n] = now
+			now := Shown{Service: sd.Name, Neighbor: nd.Name, IPv4: nd.IPv4.besideLoad(), IPv6: nd.IPv6.besideLoad(), Rung: nd.Rung}
 			was := r.shown(n, sd.Name, nd.Name)
+			now.Ever4 = now.IPv4 != Withdrawn || was != nil && was.Ever4
+			now.Ever6 = now.IPv6 != Withdrawn || was != nil && was.Ever6
+			next.Shown[n] = now
 			if i := r.climberOf(nd.Name, k); i >= 0 {
 				r.chargeChange(&r.c.Services[s], k, i, was, now)
-				r.chargeSession(&r.c.Services[s], k, i, restarted, now)
+				r.chargeSession(&r.c.Services[s], k, i, restarted && was != nil, was, now)
 			}
 			n++
 		}
@@ -94,6 +96,7 @@ func (r *round) chargeChange(svc *Service, k, i int, was *Shown, now Shown) {
 	if was == nil || *was == now {
 		return
 	}
+	ever := func(p netip.Prefix) bool { return p.Addr().Is4() && was.Ever4 || p.Addr().Is6() && was.Ever6 }
 	c := &r.c.Load.Climbers[i]
 	last := now.Rung > was.Rung && r.leavesNone(i, now.Rung)
 	when := r.in.Now
@@ -105,6 +108,9 @@ func (r *round) chargeChange(svc *Service, k, i int, was *Shown, now Shown) {
 			continue
 		}
 		if e := c.event(was.face(p, c), now.face(p, c)); e != 0 {
+			if e == flap.Readvertisement && !ever(p) {
+				continue
+			}
 			if last {
 				e = flap.Withdrawal
 			}
@@ -150,7 +156,7 @@ func (c *Climber) event(was, now face) flap.Event {
 
 // chargeSession charges what a lost session, or our own restart, took away and
 // what its return brings back.
-func (r *round) chargeSession(svc *Service, k, i int, restarted bool, now Shown) {
+func (r *round) chargeSession(svc *Service, k, i int, restarted bool, was *Shown, now Shown) {
 	c, st := &r.c.Load.Climbers[i], &r.next.Load.Climbers[i]
 	session := r.in.Sessions[c.Name]
 	lost := 0
@@ -171,6 +177,9 @@ func (r *round) chargeSession(svc *Service, k, i int, restarted bool, now Shown)
 		return
 	}
 	for _, p := range svc.Prefixes {
+		if restarted && was.face(p, c).severity == Withdrawn {
+			continue // our end took nothing away
+		}
 		if svc.Neighbors[k].carries(p) && now.face(p, c).severity != Withdrawn {
 			r.enter(flap.Withdrawal, r.in.Now, c, p, lost)
 			r.enter(flap.Readvertisement, r.in.Now, c, p, back)

@@ -138,10 +138,11 @@ func TestAnotherNeighborOrderFindsItsOwnMemory(t *testing.T) {
 	before := p.s.Load.Ledger.Penalty(p.c.Load.Flap, flap.Key{ASN: 65001, Prefix: prefixA}, at(26*time.Second))
 	c := loadNode("b", "a")
 	c.Load.Climbers[0].ASN, c.Load.Climbers[1].ASN = 65002, 65001
+	c.Load.Climbers[0], c.Load.Climbers[1] = c.Load.Climbers[1], c.Load.Climbers[0]
 	c.Load.Links[0], c.Load.Links[1] = c.Load.Links[1], c.Load.Links[0]
 	p.c = c
 	d := p.at(26*time.Second, map[string]float64{"a": 0.8, "b": 0.3})
-	if p.rung("a") != 1 || p.rung("b") != 0 || d.Climbers[1].Penalty != before || d.Services[0].Neighbors[1].Rung != 1 {
+	if p.rung("a") != 1 || p.rung("b") != 0 || d.Climbers[0].Penalty != before || d.Services[0].Neighbors[1].Rung != 1 {
 		t.Errorf("%+v", d)
 	}
 }

@@ -34,18 +34,18 @@ func (r *round) observe() {
 		} else {
 			*st = LinkState{Name: links[l].Name}
 		}
-		st.InForce = r.inForce(l)
-		r.look(&links[l], st, &r.out.Links[l], r.in.Samples[links[l].Name])
+		r.look(&links[l], st, &r.out.Links[l], r.in.Samples[links[l].Name], func() float64 { return r.inForce(l) })
 	}
 	r.next.Load.Node = r.was.Load.Node
 	r.node = LinkDecision{}
-	r.next.Load.Node.InForce = r.nodeInForce(-1, 0)
-	r.look(&Link{Name: "node", Capacity: 1}, &r.next.Load.Node, &r.node, r.in.Node)
+	r.look(&Link{Name: "node", Capacity: 1}, &r.next.Load.Node, &r.node, r.in.Node, func() float64 { return r.nodeInForce(-1, 0) })
 }
 
-// look takes one link's figure in, and asks the controller.
-func (r *round) look(l *Link, st *LinkState, d *LinkDecision, s Sample) {
-	*d = LinkDecision{Name: l.Name, InForce: st.InForce}
+// look takes one link's figure in, and asks the controller. What is in force is
+// judged anew with each new figure and not between them, so that it does not matter
+// how often a node looks.
+func (r *round) look(l *Link, st *LinkState, d *LinkDecision, s Sample, inForce func() float64) {
+	*d = LinkDecision{Name: l.Name}
 	capacity := l.Capacity
 	if s.Capacity > 0 && (capacity == 0 || s.Capacity < capacity) {
 		capacity = s.Capacity
@@ -55,8 +55,9 @@ func (r *round) look(l *Link, st *LinkState, d *LinkDecision, s Sample) {
 	}
 	isNew := s.At.After(st.Control.At)
 	if isNew {
-		st.Capacity = capacity
+		st.Capacity, st.InForce = capacity, inForce()
 	}
+	d.InForce = st.InForce
 	in := control.Sample{
 		Load: s.Load / capacity, At: s.At, Now: r.in.Now, Hold: r.held(s.At),
 		InForce: st.InForce, Before: st.Before, Moved: st.Moved,

@@ -20,7 +20,7 @@ type LoadState struct {
 	// Running is false of a state that was read from a file.
 	Running bool `json:"-"`
 	// Shown is what was announced last, for the ledger.
-	Shown []Shown `json:"-"`
+	Shown []Shown `json:"shown,omitempty"`
 }
 
 // LinkState is what is remembered of a link.
@@ -89,9 +89,15 @@ type Learned struct {
 // Shown is what one neighbour was last shown of one service: the severities but
 // for load, of which the rung tells.
 type Shown struct {
-	Service, Neighbor string
-	IPv4, IPv6        Severity
-	Rung              int
+	Service  string   `json:"service"`
+	Neighbor string   `json:"neighbor"`
+	IPv4     Severity `json:"ipv4"`
+	IPv6     Severity `json:"ipv6"`
+	Rung     int      `json:"rung"`
+	// Ever4 and Ever6 are true once the family was announced: what nobody ever had
+	// is not announced again.
+	Ever4 bool `json:"ever4,omitempty"`
+	Ever6 bool `json:"ever6,omitempty"`
 }
 
 // counts is the rung by which it is judged what a climber sheds.

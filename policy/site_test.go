@@ -174,7 +174,7 @@ func TestWhereNothingHelpsTheNodeAbsorbsAndComesBack(t *testing.T) {
 
 func TestAShedThatWouldLandOnOurselvesIsRefused(t *testing.T) {
 	p := &site{c: loadNode("a", "b"), truth: []float64{0.2, 0.5, 0.8}, dead: 10 * time.Second, lands: true,
-		demand: func(_ time.Duration, l int) float64 { return []float64{1.1, 0.74}[l] }}
+		demand: func(_ time.Duration, l int) float64 { return []float64{0.93, 0.74}[l] }}
 	p.run(time.Hour)
 	if l := p.d.Links[0]; len(p.log) != 0 || !l.Absorb || l.Restraint != (Restraint{WouldLand, time.Time{}, "b"}) {
 		t.Errorf("%v, %+v", p.log, l)
@@ -187,6 +187,23 @@ func TestAShedThatWouldLandOnOurselvesIsRefused(t *testing.T) {
 	}
 	if seen := roomy.s.Load.Links[0].Landed; len(seen) != 1 || seen[0].Link != "b" || seen[0].Share < 0.9 {
 		t.Errorf("seen to land: %+v", seen)
+	}
+}
+
+// Three links in each other's way, one of them with room to spare: the search for
+// a step must end.
+func TestLinksInEachOthersWayAreTriedOnce(t *testing.T) {
+	p := &driver{c: loadNode("a", "b", "c")}
+	loads := map[string]float64{"a": 0.94, "b": 0.93, "c": 0.70}
+	if p.hold(0, 40*time.Second, loads); p.rung("a")+p.rung("b")+p.rung("c") != 0 || !p.d.Links[0].Absorb || !p.d.Links[1].Absorb {
+		t.Errorf("%s: %+v", hindrances(p.d), p.d.Links)
+	}
+}
+
+func TestANearlyFullLinkIsRelievedByAll(t *testing.T) {
+	p := &driver{c: loadNode("a", "b")}
+	if p.hold(0, 40*time.Second, map[string]float64{"a": 1.05, "b": 0.70}); p.rung("a") == 0 || p.rung("b") == 0 {
+		t.Errorf("%s: %+v", hindrances(p.d), p.d.Links)
 	}
 }
 

@@ -82,7 +82,6 @@ func (r *round) measureUp(i int, t Trial, at time.Time) {
 		st.Learned = learn(st.Learned, st.Rung, len(c.Rungs), clamp01(before+obtained/r.weight(i)), at)
 		r.learnLanding(l, obtained*t.Demand*link.Capacity)
 	}
-	link.InForce = r.inForce(l)
 }
 
 // measureDown learns what the rung that was left has shed, by what came back.

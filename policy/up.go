@@ -71,6 +71,7 @@ func (r *round) up() {
 	}
 	for l := first; l >= 0 && !r.upAlone(l); l = r.pick() {
 		if r.out.Links[l].Restraint.Hindrance == WouldLand && r.heatWarm(l) {
+			r.level = r.wanted(l)
 			r.upTogether()
 			return
 		}
@@ -82,15 +83,20 @@ func (r *round) up() {
 // hot, too, if they are nearly so, or the hot one is nearly full. It says whether those are all that do: then a
 // step of all lands on none of them.
 func (r *round) heatWarm(l int) bool {
+	inTheWay := func(o int) bool {
+		return o != l && r.out.Links[o].Known && r.c.Load.Links[o].Off == "" &&
+			!r.room(l, o, r.wanted(l)-r.next.Load.Links[l].InForce)
+	}
 	for o := range r.out.Links {
-		d := &r.out.Links[o]
-		if o == l || !d.Known || r.c.Load.Links[o].Off != "" || r.room(l, o, r.wanted(l)-r.next.Load.Links[l].InForce) {
-			continue
-		}
-		if !r.fresh(o) || d.Utilization < low && r.out.Links[l].Utilization < nearFull {
+		willMove := r.fresh(o) && (r.out.Links[o].Utilization >= low || r.out.Links[l].Utilization >= nearFull)
+		if inTheWay(o) && !willMove {
 			return false
 		}
-		r.b.heat[o] = hot
+	}
+	for o := range r.out.Links {
+		if inTheWay(o) {
+			r.b.heat[o] = hot
+		}
 	}
 	return true
 }
@@ -106,7 +112,7 @@ func (r *round) heat() (first int, all bool) {
 		switch {
 		case r.c.Load.Links[l].Off != "" || !r.out.Links[l].Known:
 			// Nothing is known of it, and nothing asked of it.
-		case r.fresh(l) && r.wanted(l) > st.InForce+hysteresis && r.lasted(st, r.c.Load.Links[l].Period):
+		case r.fresh(l) && r.wanted(l) > st.InForce+hysteresis && r.lasted(st, r.c.Load.Links[l].Period) && r.pressing(l):
 			r.b.heat[l] = hot
 			n++
 		default:
@@ -114,6 +120,14 @@ func (r *round) heat() (first int, all bool) {
 		}
 	}
 	return r.pick(), n > 1 && others == 0
+}
+
+// pressing says whether a step is due: while the load is below the target and what
+// comes can be borne, the step is made later and of the right size, for each is
+// dear.
+func (r *round) pressing(l int) bool {
+	d := &r.out.Links[l]
+	return d.Utilization >= r.cc.Target || d.Forecast > ample || r.cc.Mode != control.PI
 }
 
 // adds is what a climber's step to another rung would add to its link's shed.
@@ -198,8 +212,8 @@ func (r *round) even() {
 	for rung := low; rung <= high; rung++ {
 		sum := 0.0
 		for _, c := range r.b.plan {
-			if st := &r.next.Load.Climbers[c.climber]; rung <= st.Rung || rung > len(r.c.Load.Climbers[c.climber].Rungs) {
-				return // they started from rungs too far apart
+			if !r.plain(c.climber, rung) {
+				return
 			}
 			l := r.linkOf(c.climber)
 			sum += r.amount(l, r.adds(l, c.climber, rung))
@@ -213,6 +227,21 @@ func (r *round) even() {
 		}
 		return
 	}
+}
+
+// plain says whether a climber's step up to a rung needs no leave and is charged
+// as any other would be.
+func (r *round) plain(i, rung int) bool {
+	c, from := &r.c.Load.Climbers[i], r.next.Load.Climbers[i].Rung
+	if rung <= from || rung > c.plainTop() || rung == c.plainTop() && rung > 1 {
+		return false
+	}
+	for _, g := range c.Rungs[from:rung] {
+		if len(g.Prefixes) > 0 {
+			return false
+		}
+	}
+	return true
 }
 
 // amount is how much of a link's demand a shed is, in the unit of its samples.
@@ -321,7 +350,7 @@ func (r *round) leaves(l int, more float64) float64 {
 
 // wanted is what is to be shed of a link, for its own sake or the node's. While
 // others have just shed, perhaps onto this node, it takes on more before it sheds
-// in turn: what all pass on comes back.
+// in turn: what all pass on comes back. Links that step together shed alike.
 func (r *round) wanted(l int) float64 {
 	want := r.out.Links[l].Shed
 	if n := &r.node; n.Known && !n.Stale && n.wants(&r.next.Load.Node) {
@@ -330,5 +359,5 @@ func (r *round) wanted(l int) float64 {
 	if at := r.next.Load.Links[l].Control.At; at.Before(r.in.OthersMoved.Add(courtesy)) {
 		want = clamp01(1 - (1-want)*max(1, ample/r.cc.Target))
 	}
-	return want
+	return max(want, r.level)
 }

@@ -317,14 +317,14 @@ func moved(from, to []part) float64 {
 		if slices.ContainsFunc(from[:i], func(o part) bool { return o.site == p.site }) {
 			continue
 		}
-		if d := at(from, p.site) - at(to, p.site); d > 0 {
+		if d := shareAt(from, p.site) - shareAt(to, p.site); d > 0 {
 			out += d
 		}
 	}
 	return out
 }
 
-func at(parts []part, site int) float64 {
+func shareAt(parts []part, site int) float64 {
 	sum := 0.0
 	for _, p := range parts {
 		if p.site == site {

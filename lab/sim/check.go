@@ -33,6 +33,9 @@ func (r *reader) check(f *fields, sc *Scenario) {
 	if sc.Metrics.Period < sc.Step || sc.Metrics.Delay > time.Hour {
 		say("metrics", "the period is at least a step (%s), the delay at most 1h", sc.Step)
 	}
+	if sc.Metrics.Delay/max(sc.Metrics.Period, 1) > kept/2 {
+		say("metrics", "over %d figures would be on their way at once: a longer period, or less delay", kept/2)
+	}
 	if sc.Window.From >= sc.Window.To || sc.Window.To > sc.Duration {
 		say("window", "it ends after it begins, and not after the run")
 	}

@@ -32,8 +32,8 @@ const (
 	// Antiphase is the lowest correlation of two links of one site in the window; 0
 	// where they hardly move.
 	Antiphase
-	// Reversals is how often the rung of a neighbour, or the shed of a link,
-	// changed its direction: the most of any.
+	// Reversals is how often the rung of a neighbour, or for sessions the shed of a
+	// link, changed its direction: the most of any.
 	Reversals
 	// UpdatesPerHour and WithdrawalsPerHour are the most of any prefix, edge and
 	// neighbour, in any hour.

@@ -1,6 +1,9 @@
 package sim
 
-import "slices"
+import (
+	"cmp"
+	"slices"
+)
 
 // addGroups draws each group's paths: to a site one AS more for each nearer site,
 // and by each neighbour's AS none or one more.
@@ -54,6 +57,9 @@ func (w *routed) addGroup(c client, lot float64) {
 			break
 		}
 	}
+	slices.SortStableFunc(c.cands, func(a, b candidate) int {
+		return cmp.Or(cmp.Compare(b.preference, a.preference), cmp.Compare(a.path, b.path))
+	})
 	for i := range c.cands {
 		r := &w.routes[c.cands[i].route]
 		r.users = append(r.users, user{len(w.groups), i})

@@ -80,11 +80,11 @@ func (w *routed) phase(from, to time.Duration) phase {
 type cost struct{ lost, over, high, moved float64 }
 
 func (a cost) compare(b cost) int {
-	return cmp.Or(near(a.lost, b.lost), near(a.over, b.over), near(a.high, b.high), near(a.moved, b.moved))
+	return cmp.Or(order(a.lost, b.lost), order(a.over, b.over), order(a.high, b.high), order(a.moved, b.moved))
 }
 
-// near compares, and takes what differs by rounding only for equal.
-func near(a, b float64) int {
+// order compares, and takes what differs by rounding only for equal.
+func order(a, b float64) int {
 	if d := a - b; d > 1 || d < -1 { // bit/s
 		return cmp.Compare(a, b)
 	}
@@ -94,9 +94,8 @@ func near(a, b float64) int {
 // edge keeps the noise of the demand off the capacity.
 const edge = 0.99
 
-// judge is the cost of the rungs that stand in s, after others.
+// judge is the cost of the rungs that s is set to, after others.
 func (s *still) judge(before []int) cost {
-	s.fill()
 	c := cost{lost: s.lost, moved: s.away}
 	for i, l := range s.loads {
 		capacity := s.w.links[i].capacity
@@ -114,98 +113,117 @@ func (s *still) judge(before []int) cost {
 	return c
 }
 
-// foresee searches the ladders for each phase: all combinations of the rungs of
-// one site, site after site among those that are hot or shed, until no site
-// finds anything better. For one hot site that is exhaustive; for several it is
-// the best, of several beginnings, that no site alone can improve.
+// foresee searches the ladders for each phase.
 func (w *routed) foresee() *plan {
 	s := w.still()
 	before := make([]int, len(w.routes))
 	out := &plan{}
 	var last phase
 	for i, p := range w.phases() {
+		if i > 0 && slices.Equal(p.demands, last.demands) && slices.Equal(p.down, last.down) {
+			continue // nothing new
+		}
 		s.demands, s.down = p.demands, p.down
-		w.choose(s, before)
-		if i == 0 || !slices.Equal(s.rungs, before) {
+		rungs := w.choose(s, before)
+		if i == 0 || !slices.Equal(rungs, before) {
 			at := p.from
-			if i > 0 && s.serves(last, before) {
+			if i > 0 && w.serves(s, last, rungs, before) {
 				at = max(last.from, at-w.sc.BGP.DeadMax)
 			}
-			out.moves = append(out.moves, planned{at, slices.Clone(s.rungs)})
+			out.moves = append(out.moves, planned{at, rungs})
 		}
-		copy(before, s.rungs)
-		last = p
+		before, last = rungs, p
 	}
 	return out
 }
 
-// choose searches from several beginnings: from what there is, from nothing shed,
-// and from all hot sites on the same rung.
-func (w *routed) choose(s *still, before []int) {
-	copy(s.rungs, before)
-	best := w.search(s, before)
-	found := slices.Clone(s.rungs)
-	clear(s.rungs)
-	s.fill()
-	var hot []int
-	top := 0
-	for site, routes := range w.bySite {
-		if w.busy(s, site) {
-			hot = append(hot, routes...)
-		}
-	}
-	for _, r := range hot {
-		top = max(top, len(w.routes[r].ladder))
-	}
-	for level := 0; level <= top && len(hot) > 0; level++ {
-		clear(s.rungs)
-		for _, r := range hot {
-			s.rungs[r] = min(level, len(w.routes[r].ladder))
-		}
-		if c := w.search(s, before); c.compare(best) < 0 {
-			best = c
-			copy(found, s.rungs)
-		}
-	}
-	copy(s.rungs, found)
-}
-
-// serves says whether the rungs that stand in s overload nothing in the phase
-// before, compared with those that stood there: then they may come early.
-func (s *still) serves(p phase, before []int) bool {
-	now, demands, down := slices.Clone(s.rungs), s.demands, s.down
+// serves says whether rungs overload nothing in the phase before that those that
+// stand there do not: then they may come early.
+func (w *routed) serves(s *still, p phase, rungs, before []int) bool {
 	s.demands, s.down = p.demands, p.down
+	s.set(rungs)
 	a := s.judge(before)
-	copy(s.rungs, before)
+	s.set(before)
 	b := s.judge(before)
-	copy(s.rungs, now)
-	s.demands, s.down = demands, down
-	return near(a.lost, b.lost) <= 0 && near(a.over, b.over) <= 0 && near(a.high, b.high) <= 0
+	return order(a.lost, b.lost) <= 0 && order(a.over, b.over) <= 0 && order(a.high, b.high) <= 0
 }
 
-// search improves the rungs in s until no site can.
-func (w *routed) search(s *still, before []int) cost {
-	best := s.judge(before)
-	for sweep := 0; sweep < 8; sweep++ {
-		better := false
-		for site, routes := range w.bySite {
-			s.fill()
-			if !w.busy(s, site) {
-				continue
-			}
-			was := slices.Clone(s.rungs)
-			if c, rungs := w.product(s, routes, before, best); c.compare(best) < 0 {
-				best, better = c, true
-				copy(s.rungs, rungs)
-			} else {
-				copy(s.rungs, was)
-			}
+// mostTried bounds the combinations of rungs that are tried at once.
+const mostTried = 4096
+
+// choose finds the rungs for a phase. Where all combinations of the ladders that
+// can matter are few, it tries them all. Else it tries all those of one site, and
+// then of two, again and again until nothing is better: from what there is, from
+// nothing shed, and from all hot sites on one rung.
+func (w *routed) choose(s *still, before []int) []int {
+	s.set(make([]int, len(w.routes)))
+	hot, near := w.hot(s)
+	best := search{w: w, s: s, before: before, rungs: slices.Clone(s.rungs), cost: s.judge(before)}
+	if len(hot) == 0 {
+		best.start(before)
+		best.climb()
+		return best.rungs
+	}
+	if all := w.ladders(slices.Concat(hot, near)); w.combinations(all) <= mostTried {
+		best.product(all)
+		return best.rungs
+	}
+	best.start(before)
+	best.climb()
+	level := make([]int, len(w.routes))
+	for rung := 0; rung < 8; rung++ {
+		other := best
+		for _, r := range w.ladders(hot) {
+			level[r] = min(rung, len(w.routes[r].ladder))
 		}
-		if !better {
-			break
+		other.rungs, other.cost = nil, cost{lost: 1e300}
+		other.start(level)
+		other.climb()
+		if other.cost.compare(best.cost) < 0 {
+			best = other
 		}
 	}
-	return best
+	if best.cost.over > 0 || best.cost.high > 0 {
+		best.pairs(hot)
+	}
+	return best.rungs
+}
+
+// hot are the sites with a link over its target, and those near them.
+func (w *routed) hot(s *still) (hot, near []int) {
+	for i := range w.sites {
+		if w.busy(s, i) {
+			hot = append(hot, i)
+		}
+	}
+	for i := range w.sites {
+		if !slices.Contains(hot, i) && slices.ContainsFunc(hot, func(h int) bool { return w.near[h][i] }) {
+			near = append(near, i)
+		}
+	}
+	return hot, near
+}
+
+// ladders are the routes of some sites that have rungs.
+func (w *routed) ladders(sites []int) []int {
+	var out []int
+	for _, site := range sites {
+		for _, r := range w.bySite[site] {
+			if len(w.routes[r].ladder) > 0 && !slices.Contains(out, r) {
+				out = append(out, r)
+			}
+		}
+	}
+	return out
+}
+
+// combinations is how many there are of the rungs of some routes, or mostTried+1.
+func (w *routed) combinations(routes []int) int {
+	n := 1
+	for _, r := range routes {
+		n = min(n*(len(w.routes[r].ladder)+1), mostTried+1)
+	}
+	return n
 }
 
 // busy says whether a site has a link over its target, or sheds.
@@ -219,42 +237,106 @@ func (w *routed) busy(s *still, site int) bool {
 	return slices.ContainsFunc(w.bySite[site], func(r int) bool { return s.rungs[r] > 0 })
 }
 
-// mostTried bounds the combinations of one site; where there are more, its
-// neighbours are tried one by one.
-const mostTried = 4096
+// search is the best that has been found.
+type search struct {
+	w      *routed
+	s      *still
+	before []int
+	rungs  []int
+	cost   cost
+}
 
-// product tries all combinations of the rungs of some routes.
-func (w *routed) product(s *still, routes, before []int, best cost) (cost, []int) {
-	size := 1
-	for _, r := range routes {
-		size = min(size*(len(w.routes[r].ladder)+1), mostTried+1)
+// start takes rungs to begin with, if they are better.
+func (b *search) start(rungs []int) {
+	b.s.set(rungs)
+	b.take()
+}
+
+// take keeps what s is set to, if it is better.
+func (b *search) take() bool {
+	c := b.s.judge(b.before)
+	if b.rungs != nil && c.compare(b.cost) >= 0 {
+		return false
 	}
-	found := slices.Clone(s.rungs)
-	try := func() {
-		if c := s.judge(before); c.compare(best) < 0 {
-			best = c
-			copy(found, s.rungs)
-		}
-	}
-	if size > mostTried {
-		for _, r := range routes {
-			for rung := range len(w.routes[r].ladder) + 1 {
-				s.rungs[r] = rung
-				try()
+	b.cost, b.rungs = c, append(b.rungs[:0:0], b.s.rungs...)
+	return true
+}
+
+// sweeps bounds how often the sites are gone through.
+const sweeps = 8
+
+// climb tries the combinations of each busy site until nothing is better.
+func (b *search) climb() {
+	for range sweeps {
+		better := false
+		for site := range b.w.sites {
+			b.s.set(b.rungs)
+			if b.w.busy(b.s, site) {
+				better = b.product(b.w.ladders([]int{site})) || better
 			}
-			s.rungs[r] = found[r]
 		}
-		return best, found
+		if !better {
+			return
+		}
 	}
-	for n := range size {
+}
+
+// pairs tries the combinations of each hot site with each that shares clients with
+// it, until nothing is better.
+func (b *search) pairs(hot []int) {
+	for range sweeps {
+		better := false
+		for _, site := range hot {
+			for other := range b.w.sites {
+				if other != site && b.w.near[site][other] {
+					better = b.product(b.w.ladders([]int{site, other})) || better
+				}
+			}
+		}
+		if !better {
+			return
+		}
+	}
+}
+
+// product tries all combinations of the rungs of some routes, the others as they
+// are; where there are too many, one route after the other.
+func (b *search) product(routes []int) bool {
+	if b.w.combinations(routes) > mostTried {
+		better := false
 		for _, r := range routes {
-			rungs := len(w.routes[r].ladder) + 1
-			s.rungs[r] = n % rungs
-			n /= rungs
+			better = b.product([]int{r}) || better
 		}
-		try()
+		return better
 	}
-	return best, found
+	start := slices.Clone(b.rungs)
+	for _, r := range routes {
+		start[r] = 0
+	}
+	b.s.set(start)
+	better := b.take()
+	// A Gray code: from each combination to the next, one route moves by one rung
+	// (Knuth, The Art of Computer Programming, 7.2.1.1, algorithm H).
+	n := len(routes)
+	digits, focus, step := make([]int, n), make([]int, n+1), make([]int, n)
+	for j := range n {
+		focus[j], step[j] = j, 1
+	}
+	focus[n] = n
+	for {
+		j := focus[0]
+		focus[0] = 0
+		if j == n {
+			return better
+		}
+		digits[j] += step[j]
+		if digits[j] == 0 || digits[j] == len(b.w.routes[routes[j]].ladder) {
+			step[j] = -step[j]
+			focus[j], focus[j+1] = focus[j+1], j+1
+		}
+		b.s.turn(routes[j], digits[j])
+		better = b.take() || better
+	}
 }
 
 // prophet follows a plan at one site.

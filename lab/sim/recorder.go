@@ -34,7 +34,6 @@ type recorder struct {
 type linkRecord struct {
 	low, high float64 // utilization in the window
 	secondary bool
-	shedding  bool
 }
 
 // pair is two links of one site, and the sums that their correlation needs.
@@ -110,7 +109,9 @@ func (r *recorder) take(shed []float64, quiet bool) {
 				r.apart = max(r.apart, math.Abs(u-r.target))
 			}
 		}
-		r.shares[i].take(shed[i], swing)
+		if w.sc.Actuator == BySessions {
+			r.shares[i].take(shed[i], swing)
+		}
 	}
 	for i := range w.sites {
 		if w.sites[i].down {

@@ -153,7 +153,7 @@ func play(sc *Scenario, controller string, seed uint64, workers int, see Observe
 
 func newRun(sc *Scenario, controller string, seed uint64) *run {
 	w := newTraffic(sc, seed)
-	r := &run{w: w, base: w.base(), noise: w.base().random("figures"), near: neighbourhood(sc)}
+	r := &run{w: w, base: w.base(), noise: w.base().random("figures"), near: w.base().near}
 	r.feeds = feeds(r.base)
 	r.rec = newRecorder(r.base)
 	r.shed = make([]float64, len(r.base.links))

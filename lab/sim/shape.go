@@ -80,10 +80,10 @@ func (d Diurnal) At(t time.Duration) float64 {
 	return d.Low + (1-d.Low)*(1+math.Cos(phase))/2
 }
 
-// Knots are the hours.
+// Knots are every two hours.
 func (d Diurnal) Knots() []time.Duration {
 	var out []time.Duration
-	for h := range time.Duration(24) {
+	for h := time.Duration(0); h < 24; h += 2 {
 		out = append(out, h*time.Hour)
 	}
 	return out

@@ -16,6 +16,7 @@ type world struct {
 	now   time.Duration
 	links []link
 	sites []site
+	near  [][]bool  // by site and site: they share clients
 	specs []float64 // the product of each group's shapes, now
 
 	// Of this step, in bit/s.
@@ -56,7 +57,7 @@ type dampedKey struct {
 }
 
 func newWorld(sc *Scenario, seed uint64) *world {
-	w := &world{sc: sc, seed: seed, dt: sc.Step.Seconds(), specs: make([]float64, len(sc.Groups)),
+	w := &world{sc: sc, near: neighbourhood(sc), seed: seed, dt: sc.Step.Seconds(), specs: make([]float64, len(sc.Groups)),
 		damped: map[dampedKey]bool{}}
 	for i, s := range sc.Sites {
 		w.sites = append(w.sites, site{first: len(w.links), links: len(s.Links)})

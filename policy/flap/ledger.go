@@ -87,7 +87,7 @@ func (l Ledger) Penalty(c Config, k Key, now time.Time) float64 {
 // for everything that others see, asked for or not. Keys without a prefix are
 // left out. What has decayed below 0.01 of Suppress is forgotten.
 func (l Ledger) Charge(c Config, now time.Time, e Event, keys ...Key) Ledger {
-	if len(c.Profiles) == 0 || len(keys) == 0 {
+	if len(keys) == 0 || c.free(e) {
 		return l
 	}
 	l = l.Resume(now)

@@ -1,6 +1,7 @@
 package flap
 
 import (
+	"net/netip"
 	"testing"
 	"time"
 )
@@ -146,4 +147,19 @@ func TestANewProfileHasTheMostOfAnyOther(t *testing.T) {
 	near(t, "charged", l.Penalty(only(Juniper()), video, t0), 3000)
 	l = l.Charge(only(Cisco()), at(15*time.Minute), AttributeChange, key(1, "2001:db8::/32"))
 	near(t, "one profile less", l.Penalty(only(Cisco()), video, at(15*time.Minute)), 1500)
+}
+
+// With turns a charge keeps an edge waiting for more than a round.
+func TestWhatCostsNothingLeavesNoTrace(t *testing.T) {
+	c := Config{Profiles: []Profile{Cisco()}, Exploration: 1, Margin: 0.1}
+	k := Key{65001, netip.MustParsePrefix("198.51.100.0/24")}
+	length, _ := c.Slot()
+	turn := time.Unix(0, 0).Add(4 * 1000 * length) // of edge 0
+	l := Ledger{}.Charge(c, turn.Add(-time.Minute), Readvertisement, k)
+	if l.Len() != 0 {
+		t.Errorf("a charge of nothing is kept: %d entries", l.Len())
+	}
+	if ok, next := l.Allow(c, Share{Edges: 4}, turn, AttributeChange, k); !ok {
+		t.Errorf("in its turn an edge must wait until %v, %v from now", next, next.Sub(turn))
+	}
 }
