@@ -16,7 +16,7 @@ import (
 // proto gives the snapshot the form of the local API.
 func (s Snapshot) proto() *edgev1.StatusResponse {
 	out := &edgev1.StatusResponse{
-		Node: s.Config.Node, Central: "none", Version: s.Version, Started: timestamppb.New(s.Started),
+		Node: s.Config.Node, Central: s.Centre.State, Version: s.Version, Started: timestamppb.New(s.Started),
 		Warnings: texts(s.Warnings),
 		WayBack: &edgev1.WayBack{Required: s.Config.WayBack.Required,
 			Ipv4: s.WayBack4.String(), Ipv6: s.WayBack6.String()},
