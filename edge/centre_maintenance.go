@@ -43,6 +43,13 @@ type windowKeeper struct {
 // forget has the calendars made anew.
 func (k *windowKeeper) forget() { k.of, k.next = nil, time.Time{} }
 
+// wake notes a time to look again.
+func (k *windowKeeper) wake(now, t time.Time) {
+	if t.After(now) {
+		k.next = earliest(k.next, t)
+	}
+}
+
 // calendar works the windows out.
 func (e *Edge) calendar() {
 	k := &e.centre.windows
@@ -87,7 +94,7 @@ func (e *Edge) maintain(now time.Time) {
 		if k.phases[key] = phase; phase == maintenance.In {
 			continue
 		}
-		k.next = earliest(k.next, next)
+		k.wake(now, next)
 		tracks[key] = t
 	}
 	c.kept.Tracks = tracks
@@ -119,14 +126,14 @@ func (e *Edge) open(now time.Time) {
 		}
 		in.Length = o.End.Sub(o.Begin)
 		c.kept.Opened[id] = in
-		k.next = earliest(k.next, in.At.Add(in.Length))
+		k.wake(now, in.At.Add(in.Length))
 	}
 	if refused && !c.refused {
 		e.log.Error("a maintenance window does not open: the clock is not synchronised, or not near the centre's", "ahead", c.clock.ahead(now).String())
 	}
 	c.refused = refused
 	if refused {
-		k.next = earliest(k.next, now.Add(clockEvery))
+		k.wake(now, now.Add(clockEvery))
 	}
 }
 
@@ -174,7 +181,7 @@ func (e *Edge) windowCause(now time.Time, key targetKey) policy.Window {
 		w.Leave = l.State != "" && l.MayAct(now)
 		w.Asked = !w.Leave && l.State == "" && l.Refused == "" && c.connected() && now.Sub(l.Asked) < answerTime
 		if w.Asked {
-			k.next = earliest(k.next, l.Asked.Add(answerTime))
+			k.wake(now, l.Asked.Add(answerTime))
 		}
 		if w.Over && w.Leave && !l.Begun {
 			l.Begun, l.BegunAt = true, now
@@ -233,7 +240,7 @@ func (e *Edge) watchSafe(now time.Time) {
 		}
 		if t, known := was[w.ID]; known {
 			k.safe[w.ID] = t
-			k.next = earliest(k.next, t.Add(e.cfg.LeaveHold))
+			k.wake(now, t.Add(e.cfg.LeaveHold))
 			continue
 		}
 		if status == nil {
@@ -241,9 +248,9 @@ func (e *Edge) watchSafe(now time.Time) {
 		}
 		if e.offWire(w.ID, status) {
 			k.safe[w.ID] = now
-			k.next = earliest(k.next, now.Add(e.cfg.LeaveHold))
+			k.wake(now, now.Add(e.cfg.LeaveHold))
 		} else {
-			k.next = earliest(k.next, now.Add(retryAfter))
+			k.wake(now, now.Add(retryAfter))
 		}
 	}
 }
