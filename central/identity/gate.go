@@ -253,7 +253,7 @@ func (g *Gate) refuse(ctx context.Context, r Refusal) error {
 	if g.cfg.Counter != nil {
 		g.cfg.Counter.Refused(r.Reason)
 	}
-	report, suppressed := g.limiter.refused(source(r.Peer, r.Addr), g.cfg.Now())
+	report, suppressed := g.limiter.refused(source(r.Peer, r.Addr), r.Peer.Name != Name{}, g.cfg.Now())
 	if r.Suppressed = suppressed; report && g.cfg.Refused != nil {
 		g.cfg.Refused(ctx, r)
 	}

@@ -2,7 +2,13 @@ package identity
 
 import (
 	"context"
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
+	"crypto/tls"
+	"crypto/x509"
 	"net/http"
+	"net/url"
 	"os"
 	"strings"
 	"testing"
@@ -107,6 +113,85 @@ func TestConfigurationTakesRolesAwayAtOnce(t *testing.T) {
 	}
 }
 
+func TestStreamEndsWhenItsCallerMayNoLonger(t *testing.T) {
+	c := newCentre(t)
+	edge := c.dial(t, c.open(t, c.ca, Order{Kind: Edge, Name: "msk1"}, "edge", time.Now()))
+	for name, end := range map[string]func(){
+		"the configuration says so":   func() { c.roles.Store("edge/msk1", None) },
+		"the certificate has expired": func() { c.roles.Delete("edge/msk1"); c.later(MachineLife) },
+	} {
+		c.roles.Delete("edge/msk1")
+		c.mu.Lock()
+		c.off = 0
+		c.mu.Unlock()
+		s, err := connect(t, edge, "msk1")
+		if err != nil {
+			t.Fatal(err)
+		}
+		end()
+		_ = s.Send(&centralv1.EdgeMessage{Report: &centralv1.Report{}})
+		if _, err = s.Recv(); status.Code(err) != codes.PermissionDenied && status.Code(err) != codes.Unauthenticated {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	if c.counts.count(NoRole) != 1 || c.counts.count(Expired) != 1 {
+		t.Errorf("%v", c.counts.by)
+	}
+}
+
+// TestCertificatesWithBadNamesAreNobodys has the right CA sign what it never would.
+func TestCertificatesWithBadNamesAreNobodys(t *testing.T) {
+	c := newCentre(t)
+	sign := func(units []string, uris ...string) verdict {
+		t.Helper()
+		key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+		if err != nil {
+			t.Fatal(err)
+		}
+		template, err := c.ca.template(Order{Kind: NOC, Name: "x"}, time.Now())
+		if err != nil {
+			t.Fatal(err)
+		}
+		template.URIs, template.Subject.OrganizationalUnit = nil, units
+		for _, text := range uris {
+			u, err := url.Parse(text)
+			if err != nil {
+				t.Fatal(err)
+			}
+			template.URIs = append(template.URIs, u)
+		}
+		der, err := x509.CreateCertificate(rand.Reader, template, c.ca.cert, key.Public(), c.ca.key)
+		if err != nil {
+			t.Fatal(err)
+		}
+		leaf, err := x509.ParseCertificate(der)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return c.gate.identify(tls.ConnectionState{PeerCertificates: []*x509.Certificate{leaf}}, "192.0.2.1:1")
+	}
+	good := "spiffe://example.net/noc/anna"
+	if v := sign([]string{"operator"}, good); v.Reason != "" || v.Peer.Role != Operator || v.Peer.Who() != "noc/anna" || v.Peer.Serial == "" {
+		t.Errorf("%+v", v)
+	}
+	for name, v := range map[string]verdict{
+		"no name":             sign(nil),
+		"two names":           sign(nil, good, "spiffe://example.net/noc/root"),
+		"another domain":      sign(nil, "spiffe://elsewhere.net/noc/anna"),
+		"not a SPIFFE name":   sign(nil, "https://example.net/noc/anna"),
+		"escapes":             sign(nil, "spiffe://example.net/noc/%61nna"),
+		"a query":             sign(nil, good+"?role=admin"),
+		"a server":            sign(nil, "spiffe://example.net/central/c1"),
+		"two roles":           sign([]string{"viewer", "admin"}, good),
+		"a role of no one":    sign([]string{"king"}, good),
+		"a person as an edge": sign([]string{"edge"}, good),
+	} {
+		if v.Reason != BadName || v.Peer != (Peer{}) || v.Text == "" {
+			t.Errorf("%s: %+v", name, v)
+		}
+	}
+}
+
 func TestLargeAndEndlessMessagesEnd(t *testing.T) {
 	c := newCentre(t)
 	operator := c.dial(t, c.open(t, c.ca, Order{Kind: NOC, Name: "olga", Role: Operator}, "olga", time.Now()))
@@ -205,15 +290,18 @@ func TestLimiterForgetsInsteadOfGrowing(t *testing.T) {
 	var l limiter
 	now := time.Now()
 	for i := range 10 * maxSources {
-		l.refused(time.Duration(i).String(), now)
+		l.refused(time.Duration(i).String(), false, now)
 	}
 	if len(l.sources) > maxSources {
 		t.Errorf("%d sources", len(l.sources))
 	}
-	if report, _ := l.refused("one more", now); report {
+	if report, _ := l.refused("one more", false, now); report {
 		t.Error("all sources together are not bounded")
 	}
-	if report, suppressed := l.refused("one more", now.Add(time.Minute)); !report || suppressed != 10*maxSources+1-reportBurst {
+	if report, suppressed := l.refused("spiffe://example.net/edge/msk1", true, now); !report || suppressed != 10*maxSources+1-reportBurst {
+		t.Error("strangers hide what known ones do")
+	}
+	if report, suppressed := l.refused("one more", false, now.Add(time.Minute)); !report || suppressed != 0 {
 		t.Errorf("%v %d", report, suppressed)
 	}
 }

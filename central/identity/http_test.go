@@ -73,7 +73,7 @@ func TestJSONGoesThroughTheSameRules(t *testing.T) {
 		{"a viewer with a forged header as the gateway reads it", viewer, "POST", "/v1/nodes/msk1/tags", "{}", forge64, 403, "noc/vera has the role viewer", WrongRole},
 		{"an edge reads", edge, "GET", "/v1/fleet", "", nil, 403, "edge/msk1 has the role edge", WrongRole},
 		{"an expired one", old, "GET", "/v1/fleet", "", nil, 401, "expired", Expired},
-		{"a bad token", nil, "POST", "/v1/join", `{"token":"x"}`, nil, 401, "not known", BadToken},
+		{"a bad token", nil, "POST", "/v1/join", `{"token":"x"}`, nil, 401, "no join token", BadToken},
 		{"a large body", operator, "POST", "/v1/nodes/msk1/tags", large, nil, 413, "larger than 1 MiB", TooLarge},
 		{"a large body of no said length", operator, "POST", "/v1/nodes/msk1/tags", large, chunked, 400, "too large", TooLarge},
 		{"sent by another site", operator, "POST", "/v1/nodes/msk1/tags", "{}",

@@ -120,11 +120,30 @@ func (s *gated) RecvMsg(m any) error {
 		}
 		return err
 	}
+	if err := s.still(); err != nil {
+		return err
+	}
 	if !s.rate.take(s.gate.cfg.Now(), streamBurst, streamEvery) {
 		return s.gate.refuse(s.ctx, Refusal{Reason: TooMany, Peer: s.peer, Addr: s.verdict.Addr, Method: s.method,
 			Text: "messages come faster than " + streamEvery.String() + " apart; send the whole state less often"})
 	}
 	if r := s.gate.spoken(s.peer, s.verdict, s.method, m); r != nil {
+		return s.gate.refuse(s.ctx, *r)
+	}
+	return nil
+}
+
+func (s *gated) SendMsg(m any) error {
+	if err := s.still(); err != nil {
+		return err
+	}
+	return s.ServerStream.SendMsg(m)
+}
+
+// still ends a stream whose caller may no longer have it: the role was taken away,
+// or the certificate has expired.
+func (s *gated) still() error {
+	if _, r := s.gate.allow(s.verdict, s.method); r != nil {
 		return s.gate.refuse(s.ctx, *r)
 	}
 	return nil

@@ -48,7 +48,7 @@ func (fleetServer) TagNode(ctx context.Context, r *centralv1.TagNodeRequest) (*c
 
 type edgesServer struct {
 	centralv1.UnimplementedEdgesServer
-	gate *Gate
+	centre *centre
 }
 
 // Connect answers each message with an intent.
@@ -63,8 +63,29 @@ func (edgesServer) Connect(s grpc.BidiStreamingServer[centralv1.EdgeMessage, cen
 	}
 }
 
+// Join redeems the tokens of the test's centre, as the real one does over its store.
 func (e edgesServer) Join(ctx context.Context, r *centralv1.JoinRequest) (*centralv1.JoinResponse, error) {
-	return nil, e.gate.Deny(ctx, centralv1.Edges_Join_FullMethodName, BadToken, "this join token is not known")
+	deny := func(err error) error {
+		return e.centre.gate.Deny(ctx, centralv1.Edges_Join_FullMethodName, BadToken, err.Error())
+	}
+	key, err := TokenKey(r.GetToken())
+	if err != nil {
+		return nil, deny(err)
+	}
+	now := e.centre.now()
+	e.centre.joining.Lock()
+	defer e.centre.joining.Unlock()
+	token := e.centre.tokens[key] // none redeems nothing
+	used, err := token.Redeem(r.GetToken(), now)
+	if err != nil {
+		return nil, deny(err)
+	}
+	cert, err := e.centre.ca.Sign(r.GetCsr(), token.Node, time.Now())
+	if err != nil {
+		return nil, deny(err)
+	}
+	e.centre.tokens[key] = used
+	return &centralv1.JoinResponse{Certificate: cert, Ca: e.centre.ca.PEM()}, nil
 }
 
 // counts counts refusals, and keeps those that were reported.
@@ -116,6 +137,9 @@ type centre struct {
 	address string
 	url     string
 	roles   sync.Map // KIND/NAME -> Role
+
+	joining sync.Mutex
+	tokens  map[string]Token
 
 	mu  sync.Mutex
 	off time.Duration // of the gate's clock
@@ -176,7 +200,7 @@ func (c *centre) serve(t *testing.T, cfg *tls.Config) {
 	t.Helper()
 	server := grpc.NewServer(c.gate.ServerOptions()...)
 	centralv1.RegisterFleetServer(server, fleetServer{})
-	centralv1.RegisterEdgesServer(server, edgesServer{gate: c.gate})
+	centralv1.RegisterEdgesServer(server, edgesServer{centre: c})
 	healthpb.RegisterHealthServer(server, health.NewServer())
 	reflection.Register(server)
 	l, err := net.Listen("tcp", "127.0.0.1:0")

@@ -95,7 +95,8 @@ func (b *bucket) take(now time.Time, burst int, every time.Duration) bool {
 type limiter struct {
 	mu         sync.Mutex
 	sources    map[string]*bucket
-	report     bucket
+	strangers  bucket // what may be reported of callers without a name,
+	known      bucket // and of those with one: noise must not hide them
 	suppressed uint64
 }
 
@@ -110,18 +111,22 @@ func (l *limiter) spent(source string, now time.Time) bool {
 
 // refused charges a source, and says whether to report it, and how many were not
 // reported before.
-func (l *limiter) refused(source string, now time.Time) (report bool, suppressed uint64) {
+func (l *limiter) refused(source string, known bool, now time.Time) (report bool, suppressed uint64) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	b := l.sources[source]
 	if b == nil {
 		if l.sources == nil || len(l.sources) >= maxSources {
-			l.sources = map[string]*bucket{} // forgetting is bounded memory; the common bucket still holds
+			l.sources = map[string]*bucket{} // forgetting bounds the memory; the common buckets still hold
 		}
 		b = &bucket{}
 		l.sources[source] = b
 	}
-	if !b.take(now, refusalBurst, refusalEvery) || !l.report.take(now, reportBurst, reportEvery) {
+	all := &l.strangers
+	if known {
+		all = &l.known
+	}
+	if !b.take(now, refusalBurst, refusalEvery) || !all.take(now, reportBurst, reportEvery) {
 		l.suppressed++
 		return false, 0
 	}

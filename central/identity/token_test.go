@@ -1,17 +1,13 @@
 package identity
 
 import (
-	"net"
+	"context"
+	"crypto/tls"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
-
-	"google.golang.org/grpc"
-	"google.golang.org/grpc/codes"
-	"google.golang.org/grpc/credentials"
-	"google.golang.org/grpc/status"
-
-	centralv1 "github.com/catchment-bgp/catchment/api/central/v1"
 )
 
 func TestTokenIsGoodOnceAndForAWhile(t *testing.T) {
@@ -66,53 +62,112 @@ func TestTokenIsGoodOnceAndForAWhile(t *testing.T) {
 	}
 }
 
-func TestJoiningNodeKnowsItsCentre(t *testing.T) {
-	c := newCentre(t)
-	text, _, err := c.ca.NewToken("msk1", "noc/anna", 0, time.Now())
+// token makes a token that the centre knows.
+func (c *centre) token(t *testing.T, node string) string {
+	t.Helper()
+	text, token, err := c.ca.NewToken(node, "noc/anna", 0, time.Now())
 	if err != nil {
 		t.Fatal(err)
+	}
+	c.joining.Lock()
+	defer c.joining.Unlock()
+	if c.tokens == nil {
+		c.tokens = map[string]Token{}
+	}
+	c.tokens[token.Hash] = token
+	return text
+}
+
+func TestNodeJoinsOnceByItsToken(t *testing.T) {
+	c := newCentre(t)
+	text := c.token(t, "msk1")
+	paths := func(dir string) Paths {
+		return Paths{CA: filepath.Join(dir, "ca.pem"), Cert: filepath.Join(dir, "edge.pem"), Key: filepath.Join(dir, "edge.key")}
 	}
 	impostor, err := Init(c.path("impostor"), domain, time.Now())
 	if err != nil {
 		t.Fatal(err)
 	}
-	wrong, _, err := impostor.NewToken("msk1", "noc/anna", 0, time.Now())
+	foreign, _, err := impostor.NewToken("msk1", "noc/anna", 0, time.Now())
 	if err != nil {
 		t.Fatal(err)
 	}
-	host, _, err := net.SplitHostPort(c.address)
+	unknown, _, err := c.ca.NewToken("msk1", "noc/anna", 0, time.Now())
 	if err != nil {
 		t.Fatal(err)
 	}
-	for name, k := range map[string]struct{ token, server, says string }{
-		"its own":           {text, host, "this join token is not known"}, // the test's centre knows none
-		"another CA":        {wrong, host, "not the centre that made the token"},
-		"another's address": {text, "other.example.net", "other.example.net"},
+	expired := c.token(t, "msk1")
+	mine := paths(t.TempDir())
+	for _, k := range []struct{ name, address, token, node, says string }{
+		{"another node's name", c.address, text, "ams1", `is for "ams1", and the token for "msk1"`},
+		{"a token of another CA", c.address, foreign, "msk1", "not the centre that made the token"},
+		{"a token that was never made", c.address, unknown, "msk1", "is not known"},
+		{"no token", c.address, "hunter2", "msk1", "no join token"},
+		{"its own", c.address, text, "msk1", ""},
+		{"once more", c.address, text, "msk1", "was used at"},
 	} {
-		t.Run(name, func(t *testing.T) {
-			var found []byte
-			cfg, err := JoinTLS(k.token, k.server, func(pem []byte) { found = pem })
-			if err != nil {
-				t.Fatal(err)
-			}
-			conn, err := grpc.NewClient(c.address, grpc.WithTransportCredentials(credentials.NewTLS(cfg)))
-			if err != nil {
-				t.Fatal(err)
-			}
-			defer func() { _ = conn.Close() }()
-			_, err = centralv1.NewEdgesClient(conn).Join(t.Context(), &centralv1.JoinRequest{Token: k.token})
-			if err == nil || !strings.Contains(err.Error(), k.says) {
-				t.Errorf("%v", err)
-			}
-			if trusted := name == "its own"; trusted != (string(found) == string(c.ca.PEM())) || trusted != (status.Code(err) == codes.Unauthenticated) {
-				t.Errorf("%v, found %q", err, found)
-			}
-		})
+		p := paths(t.TempDir())
+		if k.says == "" {
+			p = mine
+		}
+		ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+		name, err := Join(ctx, k.address, k.token, k.node, p)
+		cancel()
+		if (err == nil) != (k.says == "") || err != nil && !strings.Contains(err.Error(), k.says) {
+			t.Errorf("%s: %v", k.name, err)
+		}
+		if err == nil && name.String() != "spiffe://example.net/edge/msk1" {
+			t.Errorf("%s: joined as %s", k.name, name)
+		}
+		if _, statErr := os.Stat(p.Key); (statErr == nil) != (err == nil) {
+			t.Errorf("%s: the key: %v", k.name, statErr)
+		}
 	}
-	if _, err := JoinTLS("x", host, nil); err == nil {
+	c.later(TokenLife)
+	if _, err := Join(t.Context(), c.address, expired, "msk1", paths(t.TempDir())); err == nil || !strings.Contains(err.Error(), "expired at") {
+		t.Errorf("%v", err)
+	}
+	if n := c.counts.count(BadToken); n != 4 {
+		t.Errorf("counted %d", n)
+	}
+	if _, err := Join(t.Context(), c.address, c.token(t, "msk1"), "msk1", mine); err == nil || !strings.Contains(err.Error(), "is not overwritten") {
+		t.Errorf("%v", err)
+	}
+	f, err := Open(mine, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := connect(t, c.dial(t, f), "msk1"); err != nil {
+		t.Errorf("the new certificate: %v", err)
+	}
+}
+
+func TestJoinTLSNeedsATokenAndAName(t *testing.T) {
+	ca, _ := newCA(t)
+	text, _, err := ca.NewToken("msk1", "x", 0, time.Now())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := JoinTLS("x", "127.0.0.1", nil); err == nil {
 		t.Error("no token is taken")
 	}
 	if cfg, err := JoinTLS(text, "", nil); err == nil {
 		t.Errorf("no name is taken: %v", cfg.ServerName)
+	}
+	cfg, err := JoinTLS(text, "other.example.net", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := t.TempDir()
+	cert := filepath.Join(dir, "c.pem")
+	if err := ca.Issue(Order{Kind: Central, Name: "c1", Hosts: []string{"c1.example.net"}}, cert, filepath.Join(dir, "c.key"), time.Now()); err != nil {
+		t.Fatal(err)
+	}
+	chain, err := readCerts(cert)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cfg.VerifyConnection(tls.ConnectionState{PeerCertificates: chain}); err == nil || !strings.Contains(err.Error(), "other.example.net") {
+		t.Errorf("another server of the same CA: %v", err)
 	}
 }
