@@ -9,7 +9,6 @@ import (
 	centralv1 "github.com/catchment-bgp/catchment/api/central/v1"
 	"github.com/catchment-bgp/catchment/central/audit"
 	"github.com/catchment-bgp/catchment/central/identity"
-	"github.com/catchment-bgp/catchment/central/store"
 	"github.com/catchment-bgp/catchment/maintenance"
 	"github.com/catchment-bgp/catchment/policy/fleet"
 )
@@ -51,6 +50,14 @@ func (a *api) write(ctx context.Context, q ask, decision func(w *world, by Calle
 		}
 	}
 	return failed(err)
+}
+
+// said is the reason of a change that needs none: what it undoes says why it was there.
+func said(reason string) string {
+	if reason == "" {
+		return "none given"
+	}
+	return reason
 }
 
 // read looks at the world as it is.
@@ -103,7 +110,7 @@ func (a *api) TagNode(ctx context.Context, r *centralv1.TagNodeRequest) (*centra
 }
 
 func (a *api) UntagNode(ctx context.Context, r *centralv1.UntagNodeRequest) (*centralv1.Node, error) {
-	err := a.write(ctx, ask{"UntagNode", r.GetNode(), r.GetReason(), r.GetTicket()}, func(w *world, by Caller, now time.Time) (change, error) {
+	err := a.write(ctx, ask{"UntagNode", r.GetNode(), said(r.GetReason()), r.GetTicket()}, func(w *world, by Caller, now time.Time) (change, error) {
 		return w.untag(r, by, a.f.view.Load(), now)
 	})
 	if err != nil {
@@ -163,7 +170,7 @@ func (a *api) GetWindow(_ context.Context, r *centralv1.GetWindowRequest) (*cent
 
 func (a *api) EndWindow(ctx context.Context, r *centralv1.EndWindowRequest) (*centralv1.Window, error) {
 	var out *centralv1.Window
-	err := a.write(ctx, ask{"EndWindow", r.GetId(), r.GetReason(), r.GetTicket()}, func(w *world, by Caller, now time.Time) (change, error) {
+	err := a.write(ctx, ask{"EndWindow", r.GetId(), said(r.GetReason()), r.GetTicket()}, func(w *world, by Caller, now time.Time) (change, error) {
 		d, c, err := w.endWindow("EndWindow", r.GetId(), by, r.GetReason(), r.GetTicket(),
 			func(m maintenance.Window) (maintenance.Window, error) { return m.End(now) })
 		out = w.windowProto(d, now)
@@ -174,7 +181,7 @@ func (a *api) EndWindow(ctx context.Context, r *centralv1.EndWindowRequest) (*ce
 
 func (a *api) CancelWindow(ctx context.Context, r *centralv1.CancelWindowRequest) (*centralv1.Window, error) {
 	var out *centralv1.Window
-	err := a.write(ctx, ask{"CancelWindow", r.GetId(), r.GetReason(), r.GetTicket()}, func(w *world, by Caller, now time.Time) (change, error) {
+	err := a.write(ctx, ask{"CancelWindow", r.GetId(), said(r.GetReason()), r.GetTicket()}, func(w *world, by Caller, now time.Time) (change, error) {
 		d, c, err := w.endWindow("CancelWindow", r.GetId(), by, r.GetReason(), r.GetTicket(),
 			func(m maintenance.Window) (maintenance.Window, error) { return m.Cancel(now) })
 		out = w.windowProto(d, now)
@@ -378,22 +385,4 @@ func (a *api) VerifyAudit(ctx context.Context, _ *centralv1.VerifyAuditRequest) 
 		return nil, failed(err)
 	}
 	return &centralv1.VerifyAuditResponse{Ok: v.OK, Records: v.Records, BrokenAt: v.BrokenAt, Detail: v.Detail}, nil
-}
-
-func (a *api) CreateJoinToken(ctx context.Context, r *centralv1.CreateJoinTokenRequest) (*centralv1.CreateJoinTokenResponse, error) {
-	if a.ca == nil {
-		return nil, failed(refusef("pki", "this centre has no CA to join with; configure pki, or issue certificates by catchment pki"))
-	}
-	var out *centralv1.CreateJoinTokenResponse
-	err := a.write(ctx, ask{"CreateJoinToken", r.GetNode(), r.GetReason(), ""}, func(_ *world, by Caller, now time.Time) (change, error) {
-		text, t, err := a.ca.NewToken(r.GetNode(), by.Name, r.GetTtl().AsDuration(), now)
-		if err != nil {
-			return change{}, badInput{err}
-		}
-		out = &centralv1.CreateJoinTokenResponse{Token: text, Expires: stamp(t.Expires)}
-		op, err := put(key(kindToken, t.Hash), t)
-		return change{conds: []store.Cond{{Key: op.Key}}, ops: []store.Op{op}, entries: []audit.Entry{{Who: by.Name, Role: by.Role,
-			Method: "CreateJoinToken", Target: r.GetNode(), Reason: r.GetReason(), Outcome: audit.Done, Detail: "expires " + t.Expires.UTC().Format(time.RFC3339)}}}, err
-	})
-	return out, err
 }

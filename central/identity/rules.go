@@ -67,6 +67,9 @@ func Rules() map[string]Rule {
 		fleetAt + "ListAudit":   read,
 		fleetAt + "VerifyAudit": read,
 
+		// A backup has everything in it.
+		fleetAt + "Backup": admin,
+
 		// Load balancers ask without a certificate, and learn one bit.
 		healthAt + "Check": {Anyone: true},
 		healthAt + "List":  {Anyone: true},

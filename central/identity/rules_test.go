@@ -105,7 +105,7 @@ func TestEveryMethodRefusesWhoMayNotCallIt(t *testing.T) {
 		{"not yet valid", c.open(t, c.ca, Order{Kind: Edge, Name: "young"}, "young", time.Now().Add(48*time.Hour)), all, NotYetValid},
 		{"a server's certificate", c.open(t, c.ca, Order{Kind: Central, Name: "c2", Hosts: []string{"x"}}, "c2", time.Now()), all, UnknownCA},
 	}
-	admins := []protoreflect.Name{"CreateJoinToken"}
+	admins := []protoreflect.Name{"Backup", "CreateJoinToken"}
 	for _, caller := range callers {
 		t.Run(caller.name, func(t *testing.T) {
 			conn := c.dial(t, caller.files)
