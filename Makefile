@@ -66,9 +66,10 @@ data: ## tests over files that are not in the repository, in DATA
 
 generate: ## Go from the .proto files
 	@command -v protoc >/dev/null || { echo "no protoc; apt-get install protobuf-compiler" >&2; exit 1; }
-	GOBIN='$(CURDIR)/bin/tools' go install google.golang.org/protobuf/cmd/protoc-gen-go google.golang.org/grpc/cmd/protoc-gen-go-grpc
+	GOBIN='$(CURDIR)/bin/tools' go install google.golang.org/protobuf/cmd/protoc-gen-go google.golang.org/grpc/cmd/protoc-gen-go-grpc github.com/grpc-ecosystem/grpc-gateway/v2/protoc-gen-grpc-gateway
 	PATH='$(CURDIR)/bin/tools':"$$PATH" protoc -I api --go_out=api --go_opt=paths=source_relative \
-		--go-grpc_out=api --go-grpc_opt=paths=source_relative $$(cd api && find . -name '*.proto' | sed 's,^\./,,' | sort)
+		--go-grpc_out=api --go-grpc_opt=paths=source_relative \
+		--grpc-gateway_out=api --grpc-gateway_opt=paths=source_relative,grpc_api_configuration=api/central/v1/gateway.yaml $$(cd api && find . -name '*.proto' | sed 's,^\./,,' | sort)
 
 clean: ## remove what build and generate leave in bin
 	rm -rf bin
