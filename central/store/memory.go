@@ -145,12 +145,19 @@ func (m *Memory) apply(ops []Op) {
 }
 
 // Compact forgets what was before revision: it can no longer be read, and
-// changes up to it no longer be watched.
-func (m *Memory) Compact(revision Revision) {
+// changes up to it no longer be watched. One still to come is ErrInvalid.
+func (m *Memory) Compact(ctx context.Context, revision Revision) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	m.compact(min(revision, m.revision))
+	if err := m.usable(ctx); err != nil {
+		return err
+	}
+	if revision > m.revision {
+		return fmt.Errorf("revision %d is still to come: %w", revision, ErrInvalid)
+	}
+	m.compact(revision)
 	m.wake()
+	return nil
 }
 
 // compact is Compact, under the lock.

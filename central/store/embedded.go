@@ -1,0 +1,160 @@
+package store
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"net/url"
+	"os"
+	"path/filepath"
+	"runtime/debug"
+	"time"
+
+	"go.etcd.io/bbolt"
+	"go.etcd.io/etcd/server/v3/embed"
+	"go.etcd.io/etcd/server/v3/etcdserver/api/v3client"
+)
+
+const (
+	defaultKeep    = 10 * time.Minute
+	defaultQuota   = 4 << 30
+	defaultMinFree = 256 << 20
+	// startFree is what must be free to open a directory: etcd writes its files anew at a start.
+	startFree = 64 << 20
+	// memberName and memberURL are this member's for itself; nothing listens there.
+	memberName = "catchment"
+	memberURL  = "http://127.0.0.1:2380"
+)
+
+// OpenEmbedded returns the store in a directory, made if absent, with an etcd
+// member in this process that listens nowhere. A directory in use, a disk that
+// is nearly full, files that cannot be read, or those of another schema are an
+// error that says what to do. It waits for the member, at most 30 s.
+func OpenEmbedded(ctx context.Context, dir string, opts Options) (*Etcd, error) {
+	opts = opts.withDefaults()
+	opts.Keep = cmp.Or(opts.Keep, defaultKeep)
+	opts.Quota = cmp.Or(opts.Quota, defaultQuota)
+	opts.MinFree = cmp.Or(opts.MinFree, defaultMinFree)
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return nil, fmt.Errorf("directory of the store: %w", err)
+	}
+	lock, err := lockDir(dir)
+	if err != nil {
+		return nil, err
+	}
+	m := &member{dir: dir, minFree: opts.MinFree, lock: lock, failed: make(chan struct{})}
+	if err := m.start(ctx, opts); err != nil {
+		return nil, errors.Join(err, m.stop())
+	}
+	return newEtcd(ctx, v3client.New(m.etcd.Server), m, opts)
+}
+
+// lockPath is the file by which a process holds dir.
+func lockPath(dir string) string { return filepath.Join(dir, "LOCK") }
+
+// start runs the member until it can be asked.
+func (m *member) start(ctx context.Context, opts Options) error {
+	switch free, err := freeBytes(m.dir); {
+	case err != nil:
+		return err
+	case free < startFree:
+		return fmt.Errorf("the disk of %s has %d MiB free and a start needs %d: make space: %w", m.dir, free>>20, startFree>>20, ErrFull)
+	}
+	if err := m.checkDatabase(); err != nil {
+		return err
+	}
+	if err := m.launch(opts); err != nil {
+		return err
+	}
+	select {
+	case <-m.etcd.Server.ReadyNotify():
+		return nil
+	case <-m.failed:
+		return m.unreadable(m.reason)
+	case <-m.etcd.Server.StopNotify():
+		return m.unreadable(errors.New("etcd stopped at its start"))
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	case <-time.After(30 * time.Second):
+		return fmt.Errorf("the store in %s was not ready after 30 s", m.dir)
+	}
+}
+
+// launch starts etcd in a goroutine of its own, which is all that ends where
+// etcd would end the process.
+func (m *member) launch(opts Options) error {
+	done := make(chan error, 1)
+	go func() {
+		err := errors.New("etcd gave no reason")
+		defer func() {
+			if reason := recover(); reason != nil {
+				err = fmt.Errorf("%v", reason)
+			}
+			done <- err
+		}()
+		debug.SetPanicOnFault(true)
+		m.etcd, err = embed.StartEtcd(m.config(opts))
+	}()
+	err := <-done
+	if err != nil {
+		return m.unreadable(err)
+	}
+	return nil
+}
+
+// config is etcd's configuration.
+func (m *member) config(opts Options) *embed.Config {
+	c := embed.NewConfig()
+	c.Name = memberName
+	c.Dir = m.data()
+	here, _ := url.Parse(memberURL)
+	c.AdvertisePeerUrls = []url.URL{*here}
+	c.AdvertiseClientUrls = []url.URL{*here}
+	c.ListenPeerUrls, c.ListenClientUrls = nil, nil
+	c.InitialCluster = c.InitialClusterFromName(c.Name)
+	c.QuotaBackendBytes = opts.Quota
+	c.EnableGRPCGateway = false
+	c.ZapLoggerBuilder = embed.NewZapLoggerBuilder(zapLogger(opts.Log, m.fail))
+	return c
+}
+
+// data is where etcd has its files.
+func (m *member) data() string { return filepath.Join(m.dir, "etcd") }
+
+// checkDatabase reads every page of the database, if there is one: a damaged
+// page would end the process when etcd meets it.
+func (m *member) checkDatabase() (err error) {
+	path := filepath.Join(m.data(), "member", "snap", "db")
+	if _, err := os.Stat(path); errors.Is(err, os.ErrNotExist) {
+		return nil
+	}
+	defer debug.SetPanicOnFault(debug.SetPanicOnFault(true))
+	defer func() {
+		if reason := recover(); reason != nil {
+			err = m.unreadable(fmt.Errorf("%s: %v", path, reason))
+		}
+	}()
+	db, err := bbolt.Open(path, 0o600, &bbolt.Options{ReadOnly: true, Timeout: time.Second})
+	if err != nil {
+		return m.unreadable(fmt.Errorf("%s: %w", path, err))
+	}
+	defer db.Close()
+	err = db.View(func(tx *bbolt.Tx) error {
+		return tx.ForEach(func(_ []byte, b *bbolt.Bucket) error {
+			return b.ForEach(func(_, _ []byte) error { return nil })
+		})
+	})
+	if err != nil {
+		return m.unreadable(fmt.Errorf("%s: %w", path, err))
+	}
+	return nil
+}
+
+// unreadable says what to do about files that cannot be used.
+func (m *member) unreadable(err error) error {
+	if m.failure() != nil {
+		err = m.reason
+	}
+	return fmt.Errorf("the store in %s cannot be read; move the directory away and restore the last backup into an empty one: %w", m.dir, err)
+}
