@@ -13,12 +13,8 @@ import (
 	"testing"
 	"time"
 
-	"go.uber.org/goleak"
-
 	"github.com/catchment-bgp/catchment/central/store"
 )
-
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 // noon is when all records of the tests are made.
 var noon = time.Date(2026, 11, 30, 12, 0, 0, 500, time.UTC)

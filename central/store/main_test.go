@@ -13,7 +13,6 @@ const roleVariable = "CATCHMENT_STORE_TEST_ROLE"
 // roles are the programs that tests start as processes of their own.
 var roles = map[string]func() error{
 	"member": runMember,
-	"writer": runWriter,
 	"opener": runOpener,
 }
 

@@ -73,18 +73,28 @@ func (m *member) stop() error {
 		return nil
 	}
 	if m.etcd != nil {
-		stopped := make(chan struct{})
-		go func() {
-			defer close(stopped)
-			m.etcd.Close()
-		}()
-		select {
-		case <-stopped:
-		case <-time.After(stopWithin):
-			return fmt.Errorf("the store in %s does not stop; what was acknowledged is on disk, end the process", m.dir)
+		if err := m.halt(); err != nil {
+			return err // the directory stays locked
 		}
 	}
 	return m.lock.Close()
+}
+
+// halt ends etcd.
+func (m *member) halt() error {
+	stopped := make(chan struct{})
+	etcd := m.etcd
+	go func() {
+		defer close(stopped)
+		etcd.Close()
+	}()
+	select {
+	case <-stopped:
+		m.etcd = nil
+		return nil
+	case <-time.After(stopWithin):
+		return fmt.Errorf("the store in %s does not stop; what was acknowledged is on disk, end the process", m.dir)
+	}
 }
 
 // lockDir takes the directory for this process. Another one's hold on it is an
