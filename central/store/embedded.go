@@ -12,6 +12,9 @@ import (
 	"time"
 
 	"go.etcd.io/bbolt"
+	"go.etcd.io/etcd/api/v3/etcdserverpb"
+	"go.etcd.io/etcd/api/v3/v3rpc/rpctypes"
+	clientv3 "go.etcd.io/etcd/client/v3"
 	"go.etcd.io/etcd/server/v3/embed"
 	"go.etcd.io/etcd/server/v3/etcdserver/api/v3client"
 )
@@ -20,8 +23,6 @@ const (
 	defaultKeep    = 10 * time.Minute
 	defaultQuota   = 4 << 30
 	defaultMinFree = 256 << 20
-	// startWithin is how long etcd may take to be ready.
-	startWithin = 30 * time.Second
 	// startFree is what must be free to open a directory: etcd writes its files anew at a start.
 	startFree = 64 << 20
 	// tickMs makes a start take 0.1 s, where etcd's own default takes 0.6 s: the
@@ -31,6 +32,9 @@ const (
 	memberName = "catchment"
 	memberURL  = "http://127.0.0.1:2380"
 )
+
+// startWithin is how long etcd may take to be ready. Tests shorten it.
+var startWithin = 30 * time.Second
 
 // OpenEmbedded returns the store in a directory, made if absent, with an etcd
 // member in this process that listens nowhere. A directory in use, a disk that
@@ -52,7 +56,42 @@ func OpenEmbedded(ctx context.Context, dir string, opts Options) (*Etcd, error) 
 	if err := m.start(ctx, opts); err != nil {
 		return nil, errors.Join(err, m.stop())
 	}
-	return newEtcd(ctx, v3client.New(m.etcd.Server), m, opts)
+	client := v3client.New(m.etcd.Server)
+	if err := m.makeRoom(ctx, client); err != nil {
+		return nil, errors.Join(err, client.Close(), m.stop())
+	}
+	return newEtcd(ctx, client, m, opts)
+}
+
+// makeRoom shrinks a database that had reached its quota, and lets it be
+// written again: with a larger quota, or what past revisions took, it may go on.
+func (m *member) makeRoom(ctx context.Context, client *clientv3.Client) error {
+	ctx, cancel := context.WithTimeout(ctx, startWithin)
+	defer cancel()
+	alarms, err := client.AlarmList(ctx)
+	if err != nil {
+		return m.unreadable(err)
+	}
+	for _, alarm := range alarms.Alarms {
+		if alarm.Alarm != etcdserverpb.AlarmType_NOSPACE {
+			return m.unreadable(fmt.Errorf("etcd has the alarm %s", alarm.Alarm))
+		}
+		now, err := client.Get(ctx, schemaKey)
+		if err != nil {
+			return m.unreadable(err)
+		}
+		_, err = client.Compact(ctx, now.Header.Revision, clientv3.WithCompactPhysical())
+		if err != nil && !errors.Is(err, rpctypes.ErrCompacted) {
+			return m.unreadable(err)
+		}
+		if err := m.etcd.Server.Backend().Defrag(); err != nil {
+			return m.unreadable(err)
+		}
+		if _, err := client.AlarmDisarm(ctx, (*clientv3.AlarmMember)(alarm)); err != nil {
+			return m.unreadable(err)
+		}
+	}
+	return nil
 }
 
 // lockPath is the file by which a process holds dir.
@@ -69,7 +108,7 @@ func (m *member) start(ctx context.Context, opts Options) error {
 	if err := m.create(ctx, opts); err != nil {
 		return err
 	}
-	if err := m.checkDatabase(); err != nil {
+	if err := m.checkFiles(); err != nil {
 		return err
 	}
 	return m.launch(ctx, m.data(), opts)
@@ -160,12 +199,17 @@ func (m *member) config(data string, opts Options) *embed.Config {
 // data is where etcd has its files.
 func (m *member) data() string { return filepath.Join(m.dir, "etcd") }
 
-// checkDatabase reads every page of the database, if there is one: a damaged
-// page would end the process when etcd meets it.
-func (m *member) checkDatabase() (err error) {
+// checkFiles looks for what etcd would make anew where it is missing, as if
+// nothing had been stored, and reads every page of the database: a damaged page
+// would end the process when etcd meets it.
+func (m *member) checkFiles() (err error) {
+	logs, err := filepath.Glob(filepath.Join(m.data(), "member", "wal", "*.wal"))
+	if err != nil || len(logs) == 0 {
+		return m.unreadable(fmt.Errorf("no log in %s", filepath.Join(m.data(), "member", "wal")))
+	}
 	path := filepath.Join(m.data(), "member", "snap", "db")
-	if _, err := os.Stat(path); errors.Is(err, os.ErrNotExist) {
-		return nil
+	if _, err := os.Stat(path); err != nil {
+		return m.unreadable(err)
 	}
 	defer debug.SetPanicOnFault(debug.SetPanicOnFault(true))
 	defer func() {

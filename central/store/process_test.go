@@ -232,6 +232,7 @@ func openDir(t *testing.T, dir string) *Etcd {
 // runOpener opens the store in a directory, says so, and closes it when its
 // standard input ends: DIR.
 func runOpener() error {
+	startWithin = 3 * time.Second
 	s, err := OpenEmbedded(context.Background(), os.Args[1], Options{})
 	if err != nil {
 		return err
