@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"net/url"
 	"os"
 	"path/filepath"
@@ -12,9 +13,6 @@ import (
 	"time"
 
 	"go.etcd.io/bbolt"
-	"go.etcd.io/etcd/api/v3/etcdserverpb"
-	"go.etcd.io/etcd/api/v3/v3rpc/rpctypes"
-	clientv3 "go.etcd.io/etcd/client/v3"
 	"go.etcd.io/etcd/server/v3/embed"
 	"go.etcd.io/etcd/server/v3/etcdserver/api/v3client"
 )
@@ -52,46 +50,11 @@ func OpenEmbedded(ctx context.Context, dir string, opts Options) (*Etcd, error) 
 	if err != nil {
 		return nil, err
 	}
-	m := &member{dir: dir, minFree: opts.MinFree, lock: lock, failed: make(chan struct{})}
+	m := &member{dir: dir, minFree: opts.MinFree, quota: opts.Quota, lock: lock, failed: make(chan struct{})}
 	if err := m.start(ctx, opts); err != nil {
 		return nil, errors.Join(err, m.stop())
 	}
-	client := v3client.New(m.etcd.Server)
-	if err := m.makeRoom(ctx, client); err != nil {
-		return nil, errors.Join(err, client.Close(), m.stop())
-	}
-	return newEtcd(ctx, client, m, opts)
-}
-
-// makeRoom shrinks a database that had reached its quota, and lets it be
-// written again: with a larger quota, or what past revisions took, it may go on.
-func (m *member) makeRoom(ctx context.Context, client *clientv3.Client) error {
-	ctx, cancel := context.WithTimeout(ctx, startWithin)
-	defer cancel()
-	alarms, err := client.AlarmList(ctx)
-	if err != nil {
-		return m.unreadable(err)
-	}
-	for _, alarm := range alarms.Alarms {
-		if alarm.Alarm != etcdserverpb.AlarmType_NOSPACE {
-			return m.unreadable(fmt.Errorf("etcd has the alarm %s", alarm.Alarm))
-		}
-		now, err := client.Get(ctx, schemaKey)
-		if err != nil {
-			return m.unreadable(err)
-		}
-		_, err = client.Compact(ctx, now.Header.Revision, clientv3.WithCompactPhysical())
-		if err != nil && !errors.Is(err, rpctypes.ErrCompacted) {
-			return m.unreadable(err)
-		}
-		if err := m.etcd.Server.Backend().Defrag(); err != nil {
-			return m.unreadable(err)
-		}
-		if _, err := client.AlarmDisarm(ctx, (*clientv3.AlarmMember)(alarm)); err != nil {
-			return m.unreadable(err)
-		}
-	}
-	return nil
+	return newEtcd(ctx, v3client.New(m.etcd.Server), m, opts)
 }
 
 // lockPath is the file by which a process holds dir.
@@ -111,7 +74,11 @@ func (m *member) start(ctx context.Context, opts Options) error {
 	if err := m.checkFiles(); err != nil {
 		return err
 	}
-	return m.launch(ctx, m.data(), opts)
+	if err := m.launch(ctx, m.data(), opts); err != nil {
+		return err
+	}
+	m.used = m.etcd.Server.Backend().SizeInUse
+	return nil
 }
 
 // create makes etcd's files where there are none, elsewhere and then in one step: a
@@ -170,7 +137,7 @@ func (m *member) begin(data string, opts Options) error {
 			done <- err
 		}()
 		debug.SetPanicOnFault(true)
-		m.etcd, err = embed.StartEtcd(m.config(data, opts))
+		m.etcd, err = embed.StartEtcd(m.config(data, opts.Log))
 	}()
 	err := <-done
 	if err != nil {
@@ -180,7 +147,7 @@ func (m *member) begin(data string, opts Options) error {
 }
 
 // config is etcd's configuration.
-func (m *member) config(data string, opts Options) *embed.Config {
+func (m *member) config(data string, log *slog.Logger) *embed.Config {
 	c := embed.NewConfig()
 	c.Name = memberName
 	c.Dir = data
@@ -190,9 +157,11 @@ func (m *member) config(data string, opts Options) *embed.Config {
 	c.ListenPeerUrls, c.ListenClientUrls = nil, nil
 	c.InitialCluster = c.InitialClusterFromName(c.Name)
 	c.TickMs, c.ElectionMs = tickMs, 10*tickMs
-	c.QuotaBackendBytes = opts.Quota
+	// No other member needs to catch up from the log, which etcd has in memory.
+	c.SnapshotCount, c.SnapshotCatchUpEntries = 1000, 100
+	c.QuotaBackendBytes = -1 // etcd's own makes the change and then refuses it
 	c.EnableGRPCGateway = false
-	c.ZapLoggerBuilder = embed.NewZapLoggerBuilder(zapLogger(opts.Log, m.fail))
+	c.ZapLoggerBuilder = embed.NewZapLoggerBuilder(zapLogger(log, m.fail))
 	return c
 }
 

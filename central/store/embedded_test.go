@@ -78,7 +78,7 @@ func TestANearlyFullDiskRefusesWritesAndServesReads(t *testing.T) {
 	dir := t.TempDir()
 	s := openDir(t, dir)
 	put(t, s, "a", `1`)
-	s.member.minFree = 1 << 60
+	s.member.minFree = 1 << 60 // no other call is running
 	_, err := s.Commit(t.Context(), nil, []Op{{"a", []byte(`2`)}})
 	wantError(t, "Commit", err, ErrFull)
 	if !strings.Contains(err.Error(), dir) || !strings.Contains(err.Error(), "MiB free") {
@@ -142,6 +142,39 @@ func TestADiskThatFillsUpLosesNothing(t *testing.T) {
 	}
 }
 
+// TestAfterADiskThatWasFullAllTheSameNothingIsLost is for what others write in
+// the moment between our look at the disk and etcd's write.
+func TestAfterADiskThatWasFullAllTheSameNothingIsLost(t *testing.T) {
+	dir := smallDisk(t, "260m")
+	ballast := filepath.Join(dir, "other")
+	fill(t, ballast, 90<<20)
+	p := spawn(t, "filler", filepath.Join(dir, "store"))
+	ended := time.AfterFunc(time.Minute, p.kill)
+	defer ended.Stop()
+	n := 0
+	for p.out.Scan() {
+		n++
+	}
+	p.cmd.Wait()
+	if got := p.errors.String(); !strings.HasPrefix(got, "the store in "+dir) || !strings.Contains(got, "no space left on device") {
+		t.Errorf("it said %s", got)
+	}
+	if err := os.Remove(ballast); err != nil {
+		t.Fatal(err)
+	}
+	if err := unix.Mount("tmpfs", dir, "tmpfs", unix.MS_REMOUNT, "size=600m"); err != nil {
+		t.Fatal(err)
+	}
+	s := openDir(t, filepath.Join(dir, "store"))
+	if items, _ := list(t, s, "k"); len(items) != n && len(items) != n+1 {
+		t.Errorf("%d documents of %d that were acknowledged", len(items), n)
+	}
+	put(t, s, "after", `1`)
+	if err := s.Close(); err != nil {
+		t.Error(err)
+	}
+}
+
 // smallDisk mounts a file system in memory, as root.
 func smallDisk(t *testing.T, size string) string {
 	t.Helper()
@@ -187,6 +220,9 @@ func TestAUsedUpQuotaIsFullUntilItIsRaised(t *testing.T) {
 	wantError(t, "Commit", err, ErrFull)
 	items, _ := list(t, s, "k")
 	want(t, "documents", len(items), n-1)
+	if _, err := s.Get(t.Context(), "k0"); err != nil {
+		t.Error(err)
+	}
 	if err := s.Close(); err != nil {
 		t.Fatal(err)
 	}
@@ -194,6 +230,26 @@ func TestAUsedUpQuotaIsFullUntilItIsRaised(t *testing.T) {
 	put(t, s, "after", `1`)
 	items, _ = list(t, s, "k")
 	want(t, "documents after a restart", len(items), n-1)
+}
+
+func TestAFullStoreIsWrittenAgainWhenThePastIsDropped(t *testing.T) {
+	s, err := OpenEmbedded(t.Context(), t.TempDir(), Options{Quota: 8 << 20, Keep: 2 * time.Second})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	value := []byte(`"` + strings.Repeat("x", 1<<19) + `"`)
+	for i := 0; i < 100 && err == nil; i++ {
+		_, err = s.Commit(t.Context(), nil, []Op{{"k", value}})
+	}
+	wantError(t, "Commit", err, ErrFull)
+	deadline := time.Now().Add(10 * time.Second)
+	for err != nil && time.Now().Before(deadline) {
+		_, err = s.Commit(t.Context(), nil, []Op{{"k", []byte(`1`)}})
+	}
+	if err != nil {
+		t.Errorf("after 10 s: %v", err)
+	}
 }
 
 func TestDamagedFilesAreAnErrorThatSaysWhatToDo(t *testing.T) {

@@ -106,7 +106,7 @@ func (e *Etcd) problem(ctx context.Context, err error) error {
 	case errors.Is(err, rpctypes.ErrFutureRev):
 		kind = ErrInvalid
 	case errors.Is(err, rpctypes.ErrNoSpace):
-		return fmt.Errorf("etcd's quota is used up; raise it and start again: %w", ErrFull)
+		return fmt.Errorf("the cluster's quota is used up; raise it, and disarm the alarm: %w", ErrFull)
 	case ctx.Err() != nil:
 		return context.Cause(ctx)
 	default:
@@ -297,7 +297,7 @@ func (e *Etcd) compactAll() {
 			return
 		case <-tick.C:
 		}
-		if e.member.space() != nil {
+		if e.member.disk() != nil {
 			continue
 		}
 		if err := e.Compact(e.ctx, before); err != nil {
