@@ -233,6 +233,17 @@ func (a *Announcer) Status() map[string]Status {
 	return out
 }
 
+// Sessions returns the state of every session by the neighbour's name: Status
+// without routes, which costs little however many there are.
+func (a *Announcer) Sessions() map[string]guard.Status {
+	all := a.all()
+	out := make(map[string]guard.Status, len(all))
+	for _, s := range all {
+		out[s.neighbor.Name] = s.guard.Status()
+	}
+	return out
+}
+
 func (a *Announcer) all() []*session {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -257,17 +268,23 @@ func (a *Announcer) Settle(ctx context.Context) error {
 	t := time.NewTicker(settlePoll)
 	defer t.Stop()
 	for {
-		var left []string
-		for _, s := range a.all() {
-			if s.unsettled() {
-				left = append(left, s.neighbor.Name)
-			}
-		}
-		if left == nil {
+		all := a.all()
+		// One that is not settled is enough to wait on: with many routes each look
+		// at a session takes a while.
+		if !slices.ContainsFunc(all, (*session).unsettled) {
 			return nil
 		}
 		select {
 		case <-ctx.Done():
+			var left []string
+			for _, s := range all {
+				if s.unsettled() {
+					left = append(left, s.neighbor.Name)
+				}
+			}
+			if left == nil {
+				return nil
+			}
 			slices.Sort(left)
 			return fmt.Errorf("announcer: not settled at %v: %w", left, ctx.Err())
 		case <-t.C:

@@ -164,6 +164,11 @@ func TestEachNeighbourLearnsItsOwnRoutes(t *testing.T) {
 	learnt(t, rb, "198.51.100.0/24  AS_PATH 57629  next hop 127.0.0.9")
 	settle(t, a)
 	st := a.Status()
+	for name, is := range a.Sessions() {
+		if is.State != st[name].State || is.Sessions != st[name].Sessions || len(st) != len(a.Sessions()) {
+			t.Errorf("%s: %+v, want %+v", name, is, st[name].Status)
+		}
+	}
 	if got := st["a"].Standing; len(got) != 2 || got[0].Prepend != 2 || got[0].MED != (Metric{20, true}) {
 		t.Errorf("standing at a: %+v", got)
 	}

@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"maps"
 	"net/netip"
+	"runtime"
 	"slices"
 	"sync"
 	"time"
@@ -47,8 +48,9 @@ type session struct {
 	left string
 	// unwanted are the prefixes that stand at the neighbour and are not wanted there.
 	unwanted map[netip.Prefix]struct{}
-	// behind is since when there are some; zero: there are none.
-	behind time.Time
+	// behind is since when there are some; zero: there are none. moved is when an
+	// UPDATE was last written.
+	behind, moved time.Time
 }
 
 // given is one path in the speaker.
@@ -61,10 +63,30 @@ const (
 	retryAfter = time.Second
 	// callTime bounds one call of the embedded server.
 	callTime = 5 * time.Second
-	// withdrawTime is how long a withdrawal may take to reach the socket before
-	// the session is ended, which withdraws everything.
-	withdrawTime = 5 * time.Second
+	// withdrawTime is how long a withdrawal may take to reach the socket, while
+	// nothing else reaches it either, before the session is ended, which withdraws
+	// everything; longestWithdraw is the same while others do.
+	withdrawTime    = 5 * time.Second
+	longestWithdraw = 2 * time.Minute
 )
+
+// turns bounds how many calls of embedded servers run at once, over all neighbours:
+// thousands of routes for hundreds of neighbours would take all processors for
+// seconds, and what watches the services and keeps the sessions alive would come
+// too late.
+var turns = make(chan struct{}, max(1, runtime.GOMAXPROCS(0)-1))
+
+// turnTime is how long a turn lasts at most: a server that hangs holds up no other.
+const turnTime = 50 * time.Millisecond
+
+// inTurn makes a call of an embedded server when it is its turn.
+func inTurn(what string, call func() error) error {
+	turns <- struct{}{}
+	end := sync.OnceFunc(func() { <-turns })
+	defer time.AfterFunc(turnTime, end).Stop()
+	defer end()
+	return within(callTime, what, call)
+}
 
 // newSession makes everything that can fail, and starts nothing.
 func (a *Announcer) newSession(local Local, n Neighbor) (*session, error) {
@@ -228,7 +250,7 @@ func (s *session) work(ctx context.Context) {
 		s.mu.Lock()
 		changed := (err == nil) != (s.fault == nil)
 		s.fault = err
-		late := !s.behind.IsZero() && time.Since(s.behind) >= withdrawTime
+		late := s.stuck(time.Now())
 		if late {
 			s.behind = time.Now() // the reset takes a moment, and one is enough
 		}
@@ -259,7 +281,7 @@ func (s *session) apply() error {
 		if _, ok := want[p]; ok {
 			continue
 		}
-		if err := within(callTime, "withdraw "+p.String(), func() error { return s.speaker.withdraw(g.path) }); err != nil {
+		if err := inTurn("withdraw "+p.String(), func() error { return s.speaker.withdraw(g.path) }); err != nil {
 			errs = append(errs, err)
 			continue
 		}
@@ -271,7 +293,7 @@ func (s *session) apply() error {
 		}
 		path, err := render(r, s.neighbor, s.local.ASN)
 		if err == nil {
-			err = within(callTime, "announce "+p.String(), func() error { return s.speaker.announce(path) })
+			err = inTurn("announce "+p.String(), func() error { return s.speaker.announce(path) })
 		}
 		if err != nil {
 			errs = append(errs, err)

@@ -53,9 +53,20 @@ func (s *session) sent(update []byte) {
 		s.standing[r.Prefix] = r
 		s.mark(r.Prefix)
 	}
-	s.clock(time.Now())
+	s.moved = time.Now()
+	s.clock(s.moved)
 	s.mu.Unlock()
 	s.owner.poke()
+}
+
+// stuck says whether a withdrawal should have been written by now. While others are
+// written it may only have to wait for them. s.mu is held.
+func (s *session) stuck(now time.Time) bool {
+	if s.behind.IsZero() {
+		return false
+	}
+	waits := now.Sub(s.behind)
+	return waits >= withdrawTime && now.Sub(s.moved) >= withdrawTime || waits >= longestWithdraw
 }
 
 // mark keeps unwanted up to date for one prefix. s.mu is held.

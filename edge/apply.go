@@ -79,8 +79,8 @@ func (e *Edge) plan(now time.Time, c *config.Config) []Plan {
 			in.Health[svc.Name] = policy.Health{Hard: policy.Up, Soft: policy.Up}
 		}
 	}
-	in.Overrides = inheritOverrides(e.overrides, line)
-	_, d := policy.Next(policyConfig(c), inheritState(e.state, line), in)
+	in.Overrides, in.Pins = inheritOverrides(e.overrides, line), carryPins(e.pins, e.cfg, c)
+	_, d := policy.Next(policyConfig(c), e.carried(line, c), in)
 	was, will := Routes(e.cfg, e.decision), Routes(c, d)
 	old, next := map[string]config.Neighbor{}, map[string]config.Neighbor{}
 	var names []string
@@ -196,9 +196,10 @@ func (e *Edge) take(now time.Time, c *config.Config, warnings []config.Problem) 
 		}
 	}
 	line := heirs(e.cfg, c)
-	e.overrides, e.state = inheritOverrides(e.overrides, line), inheritState(e.state, line)
+	e.overrides, e.state, e.pins = inheritOverrides(e.overrides, line), e.carried(line, c), carryPins(e.pins, e.cfg, c)
 	e.checks.set(e.work, c, e.cfg)
 	e.cfg, e.warnings = c, warnings
+	e.measure(now)
 	e.reloads = reloads{ok: true, last: now}
 	e.log.Info("configuration taken up", "services", len(c.Services), "neighbors", len(c.Neighbors))
 	e.logWarnings()

@@ -76,7 +76,7 @@ func (e *Edge) words() string {
 		}
 	}
 	up, all := 0, 0
-	for _, st := range e.opt.Announcer.Status() {
+	for _, st := range e.opt.Announcer.Sessions() {
 		all++
 		if st.State == guard.Established {
 			up++

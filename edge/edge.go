@@ -8,10 +8,13 @@ import (
 	"time"
 
 	"github.com/catchment-bgp/catchment/announcer"
+	"github.com/catchment-bgp/catchment/announcer/guard"
 	"github.com/catchment-bgp/catchment/announcer/host"
 	"github.com/catchment-bgp/catchment/edge/config"
 	"github.com/catchment-bgp/catchment/healthcheck"
+	"github.com/catchment-bgp/catchment/load"
 	"github.com/catchment-bgp/catchment/policy"
+	"github.com/catchment-bgp/catchment/policy/flap"
 )
 
 // Announcer is what the loop needs of an announcer.Announcer.
@@ -22,6 +25,8 @@ type Announcer interface {
 	Set(neighbor string, routes []announcer.Route) error
 	// Status is the state of every neighbour by name.
 	Status() map[string]announcer.Status
+	// Sessions is Status without routes, which costs little.
+	Sessions() map[string]guard.Status
 	// Changed receives a value after Status has changed.
 	Changed() <-chan struct{}
 	// Settle waits until what was Set is on the wire, where a session is up.
@@ -54,6 +59,8 @@ type Returns interface {
 	// Set makes these all return paths of ours; a *host.SetError names those that
 	// do not work.
 	Set(want host.Returns) error
+	// Marks says which neighbour each connection mark stands for.
+	Marks() map[uint32]string
 	// Watch receives a value when Set may have something to do.
 	Watch(ctx context.Context) (<-chan struct{}, error)
 	// Close frees what Set needs; the paths stay.
@@ -75,6 +82,11 @@ type Options struct {
 	Returns   Returns
 	// WayBack reports whether replies find their way, until the context ends.
 	WayBack func(ctx context.Context, report func(host.WayBack)) error
+	// Sampler prepares to measure load.
+	Sampler func(c load.Config) (Sampler, error)
+	// Flap replaces the flap budget of the configuration: for tests, as it may be
+	// none.
+	Flap *flap.Config
 	// Checks runs a check until the context ends.
 	Checks func(ctx context.Context, c healthcheck.Check, report func(healthcheck.Status)) error
 
@@ -111,16 +123,21 @@ type Edge struct {
 	policyOf  *config.Config // what policyCfg was made of
 	policyCfg policy.Config
 	overrides []policy.Override
+	pins      []policy.Pin
 	wayBack   *host.WayBack
 	learnt    defaultKeeper
 	told      map[string]told // by neighbour
-	vips      vipKeeper
-	returns   returnKeeper
-	history   history
-	changes   map[ServiceReason]int
-	pending   *pending
-	reloads   reloads
-	beats     beats
+	// sessionsAt is when the sessions were last looked at.
+	sessionsAt time.Time
+	vips       vipKeeper
+	returns    returnKeeper
+	load       loadKeeper
+	tape       tape
+	history    history
+	changes    map[ServiceReason]int
+	pending    *pending
+	reloads    reloads
+	beats      beats
 }
 
 const (
@@ -146,7 +163,7 @@ func New(c *config.Config, warnings []config.Problem, o Options) (*Edge, error) 
 		requests: make(chan request), wayBacks: make(chan host.WayBack, 1),
 		defaults: make(chan defaultNews, 64), leaving: make(chan struct{}), gone: make(chan struct{}),
 		checks: newChecks(), learnt: newDefaultKeeper(), told: map[string]told{},
-		changes: map[ServiceReason]int{}, news: newBroadcast(),
+		changes: map[ServiceReason]int{}, news: newBroadcast(), load: newLoadKeeper(),
 	}
 	if o.Checks != nil {
 		e.checks.runner = o.Checks
@@ -157,7 +174,7 @@ func New(c *config.Config, warnings []config.Problem, o Options) (*Edge, error) 
 	if err != nil {
 		return nil, err
 	}
-	e.state, e.overrides = s.Policy, afterRestart(s.Overrides, e.started)
+	e.state, e.overrides, e.pins = s.Policy, afterRestart(s.Overrides, e.started), s.Pins
 	if err := e.fillIn(); err != nil {
 		return nil, errors.Join(err, e.free(context.Background()))
 	}
@@ -187,6 +204,16 @@ func (e *Edge) fillIn() error {
 	if o.Returns == nil {
 		if o.Returns, err = host.NewReturn(host.ReturnOptions{Log: e.log}); err != nil {
 			return err
+		}
+	}
+	if o.Sampler == nil {
+		o.Sampler = func(c load.Config) (Sampler, error) {
+			c.Log = e.log
+			s, err := load.New(c)
+			if err != nil {
+				return nil, err
+			}
+			return s, nil
 		}
 	}
 	if o.WayBack == nil {

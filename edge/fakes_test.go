@@ -102,6 +102,14 @@ func (a *announcerFake) Status() map[string]announcer.Status {
 	return out
 }
 
+func (a *announcerFake) Sessions() map[string]guard.Status {
+	out := map[string]guard.Status{}
+	for name, st := range a.Status() {
+		out[name] = st.Status
+	}
+	return out
+}
+
 // catchUp makes what is wanted stand, and tells so.
 func (a *announcerFake) catchUp() {
 	a.locked(func() { a.standing, a.slow = maps.Clone(a.wanted), false })

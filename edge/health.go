@@ -63,17 +63,21 @@ type outcome struct {
 func newChecks() *checks {
 	return &checks{
 		run: map[checkKey]*check{}, results: make(chan checkResult, 64),
-		last: map[groupKey]outcome{}, runner: runCheck,
+		last: map[groupKey]outcome{}, runner: runAtPace(&healthcheck.Pace{}),
 	}
 }
 
-func runCheck(ctx context.Context, c healthcheck.Check, report func(healthcheck.Status)) error {
-	checker, err := healthcheck.New(c)
-	if err != nil {
-		return err
+// runAtPace runs checks that share a pace.
+func runAtPace(pace *healthcheck.Pace) func(context.Context, healthcheck.Check, func(healthcheck.Status)) error {
+	return func(ctx context.Context, c healthcheck.Check, report func(healthcheck.Status)) error {
+		checker, err := healthcheck.New(c)
+		if err != nil {
+			return err
+		}
+		checker.Pace = pace
+		checker.Run(ctx, report)
+		return nil
 	}
-	checker.Run(ctx, report)
-	return nil
 }
 
 // set makes the running checks be those of the configuration; was is the one

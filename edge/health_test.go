@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/catchment-bgp/catchment/edge/config"
@@ -251,4 +252,28 @@ func TestResultThatChangesNothingAsksForNoDecision(t *testing.T) {
 	if got := cs.take(checkResult{key, &check{}, healthcheck.Status{}}); got != nothingNew || !ck.status.Up {
 		t.Errorf("a result of another check: %d", got)
 	}
+}
+
+func TestChecksOfANodeShareAPace(t *testing.T) {
+	path := t.TempDir() // there, as the checks want it
+	synctest.Test(t, func(t *testing.T) {
+		cs, c := newChecks(), &config.Config{}
+		for i := range 4 {
+			hc := healthcheck.Check{Name: "there", File: &healthcheck.File{Path: path, Present: true},
+				Interval: time.Second, Timeout: 500 * time.Millisecond, Rise: 1, Fall: 1, Jitter: 0.5}
+			c.Services = append(c.Services, config.Service{Name: fmt.Sprint("s", i), Checks: []healthcheck.Check{hc}})
+		}
+		cs.set(t.Context(), c, nil)
+		moments := map[time.Time]int{}
+		for range 40 {
+			r := <-cs.results
+			moments[r.status.Last]++
+		}
+		cs.stop()
+		for at, n := range moments {
+			if n != 4 {
+				t.Errorf("%d probes at %v, want 4 at each moment", n, at)
+			}
+		}
+	})
 }

@@ -84,10 +84,10 @@ func TestWhyTellsChangesAtOneNeighbourAndBack(t *testing.T) {
 
 func TestWhyIsByService(t *testing.T) {
 	up(t, func(t *testing.T, w *world) {
-		if _, err := w.node.Why(context.Background(), "vidoe", 5); !errors.As(err, new(UsageError)) {
+		if _, _, err := w.node.Why(context.Background(), "vidoe", 5); !errors.As(err, new(UsageError)) {
 			t.Errorf("an unknown service: %v", err)
 		}
-		all, err := w.node.Why(context.Background(), "", 3)
+		all, _, err := w.node.Why(context.Background(), "", 3)
 		if err != nil || len(all) != 3 {
 			t.Errorf("%v, %v", lines(all), err)
 		}

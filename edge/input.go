@@ -11,7 +11,7 @@ import (
 
 // input collects what is the case.
 func (e *Edge) input(now time.Time, c *config.Config) policy.Input {
-	in := policy.Input{Now: now, Overrides: e.overrides, Health: map[string]policy.Health{}}
+	in := policy.Input{Now: now, Overrides: e.overrides, Health: map[string]policy.Health{}, Pins: e.pins}
 	for _, svc := range c.Services {
 		h := e.checks.health(svc, service(e.cfg, svc.Name))
 		if fault := e.vips.fault(svc.Name); fault != "" {
@@ -20,6 +20,10 @@ func (e *Edge) input(now time.Time, c *config.Config) policy.Input {
 		in.Health[svc.Name] = h
 	}
 	in.WayBack4, in.WayBack6 = e.wayBackVerdicts(c)
+	in.Samples, in.Sessions = e.trusted(c), e.load.sessions
+	if n := e.load.figures.node; !n.At.IsZero() {
+		in.Node = policy.Sample{Load: n.Utilization, Capacity: 1, At: n.At}
+	}
 	return in
 }
 
@@ -43,15 +47,18 @@ func (e *Edge) wayBackVerdicts(c *config.Config) (v4, v6 policy.Verdict) {
 func (e *Edge) policyConfig() policy.Config {
 	if e.policyOf != e.cfg {
 		e.policyOf, e.policyCfg = e.cfg, policyConfig(e.cfg)
+		if e.opt.Flap != nil {
+			e.policyCfg.Load.Flap = *e.opt.Flap
+		}
 	}
 	return e.policyCfg
 }
 
 // policyConfig is what the policy needs of a configuration.
 func policyConfig(c *config.Config) policy.Config {
-	pc := policy.Config{ReturnAfter: c.ReturnAfter, Grace: c.WayBack.Grace}
+	pc := policy.Config{ReturnAfter: c.ReturnAfter, Grace: c.WayBack.Grace, Load: loadConfig(c)}
 	for _, svc := range c.Services {
-		ps := policy.Service{Name: svc.Name}
+		ps := policy.Service{Name: svc.Name, Prefixes: svc.Prefixes}
 		for _, n := range c.Neighbors {
 			if slices.Contains(svc.Neighbors, n.Name) {
 				ps.Neighbors = append(ps.Neighbors, policyNeighbor(svc, n))
@@ -72,7 +79,7 @@ func policyNeighbor(svc config.Service, n config.Neighbor) policy.Neighbor {
 }
 
 func (e *Edge) stored() stored {
-	return stored{Overrides: append([]policy.Override{}, e.overrides...), Policy: e.state}
+	return stored{Overrides: append([]policy.Override{}, e.overrides...), Pins: append([]policy.Pin{}, e.pins...), Policy: e.state}
 }
 
 func (e *Edge) local(c *config.Config) announcer.Local {

@@ -73,7 +73,7 @@ func TestRequestsAreRefusedAtOnceWhileTheNodeLeaves(t *testing.T) {
 		begin := time.Now()
 		ctx := context.Background()
 		_, status := w.node.Snapshot(ctx)
-		_, why := w.node.Why(ctx, "", 1)
+		_, _, why := w.node.Why(ctx, "", 1)
 		_, _, word := w.node.SetOverride(ctx, video, Word{Verb: policy.Drain, Reason: "x"})
 		_, plan := w.node.Plan(ctx, w.config())
 		_, reload := w.node.ReloadFile(ctx)

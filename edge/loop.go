@@ -43,6 +43,9 @@ func (e *Edge) Run(ctx context.Context) error {
 	}
 	side.Go(func() { e.watchWayBack(work) })
 	e.checks.set(work, e.cfg, nil)
+	e.load.see(e.opt.Announcer.Sessions())
+	e.measure(time.Now())
+	defer e.load.sampling.finish()
 	e.logWarnings()
 	e.log.Info("started", "node", e.cfg.Node, "asn", e.cfg.ASN, "version", e.opt.Version)
 	e.loop(ctx, vipNews, returnNews)
@@ -74,12 +77,18 @@ func (e *Edge) await(ctx context.Context, timer <-chan time.Time, vipNews, retur
 			return trigger
 		}
 	}
+	sessions, calm := e.opt.Announcer.Changed(), (<-chan time.Time)(nil)
+	if d := sessionsPause - time.Since(e.sessionsAt); d > 0 && d <= sessionsPause {
+		sessions, calm = nil, time.After(d)
+	}
 	for {
 		select {
 		case <-ctx.Done():
 			return ""
+		case <-calm:
+			sessions, calm = e.opt.Announcer.Changed(), nil
 		case <-timer:
-			return "timer"
+			return byTime
 		case r := <-e.checks.results:
 			if trigger, decide := e.takeResults(r); decide {
 				return trigger
@@ -90,8 +99,13 @@ func (e *Edge) await(ctx context.Context, timer <-chan time.Time, vipNews, retur
 		case d := <-e.defaults:
 			e.learn(d)
 			return ""
-		case <-e.opt.Announcer.Changed():
-			return "sessions"
+		case <-sessions:
+			e.sessionsAt = time.Now()
+			e.load.see(e.opt.Announcer.Sessions())
+			return bySessions
+		case <-e.load.sampling.mail.ready:
+			e.load.figures = e.load.sampling.mail.take()
+			return byLoad
 		case _, ok := <-*vipNews:
 			if !ok {
 				*vipNews = nil
@@ -111,6 +125,10 @@ func (e *Edge) await(ctx context.Context, timer <-chan time.Time, vipNews, retur
 		}
 	}
 }
+
+// sessionsPause is the least time between two looks at the sessions: while thousands
+// of routes go out there is news of them all the time.
+const sessionsPause = 20 * time.Millisecond
 
 // takeResults takes a check's result in, and those that wait behind it: when many
 // services change at once, one decision is made for all of them, with one changed
@@ -177,7 +195,7 @@ var errLeaving = errors.New("edge: the node is leaving")
 
 // sleep is how long the loop may wait without an event.
 func (e *Edge) sleep(now time.Time) time.Duration {
-	next := earliest(e.decision.Wake, e.vips.wake(), e.learnt.retry, e.returns.retry, e.nextBeat())
+	next := earliest(e.decision.Wake, e.vips.wake(), e.learnt.retry, e.returns.retry, e.load.sampling.retry, e.nextBeat())
 	for _, t := range e.told {
 		next = earliest(next, t.retry)
 	}
@@ -209,9 +227,13 @@ func (e *Edge) step(now time.Time, trigger string) {
 	e.keepVIPs(now)
 	e.keepDefaults(now)
 	e.keepReturns(now)
+	e.retryMeasure(now)
 	in := e.input(now, e.cfg)
 	state, d := policy.Next(e.policyConfig(), e.state, in)
+	e.tape.add(e.cfg, e.policyConfig(), e.state, in)
 	e.record(now, trigger, in, d)
+	e.recordLoad(now, &in, &d)
+	keep := e.worthKeeping(now, trigger, &state, &d)
 	e.triggers = nil
 	e.state, e.decision = state, d
 	routes := e.routes(d)
@@ -219,7 +241,9 @@ func (e *Edge) step(now time.Time, trigger string) {
 		e.tell(now, n.Name, routes[n.Name])
 	}
 	e.releaseVIPs(now)
-	e.store.save(e.stored())
+	if keep {
+		e.store.save(e.stored())
+	}
 	e.news.tell()
 }
 
@@ -233,6 +257,9 @@ func (e *Edge) expire(now time.Time) (ended string) {
 		}
 		return !o.Active(now)
 	})
+	if e.expirePins(now) {
+		ended = "end of a pin"
+	}
 	if e.pending != nil && !now.Before(e.pending.deadline) {
 		e.log.Warn("the new configuration was not confirmed: going back")
 		_, _ = e.revert(now) // it logs what came of it

@@ -75,6 +75,7 @@ func (c collector) Collect(out chan<- prometheus.Metric) {
 	for key, n := range s.Changes {
 		m.counter(descChanges, float64(n), key.Service, key.Reason.String())
 	}
+	m.load(s)
 	for _, n := range s.Config.Neighbors {
 		m.neighbor(n.Name, n.ASN, s.Sessions[n.Name])
 	}

@@ -97,6 +97,9 @@ catchment_service_changes_total{reason="soft_failure",service="video"} 1
 
 func TestEveryFamilyOfMetricsIsThere(t *testing.T) {
 	up(t, func(t *testing.T, w *world) {
+		w.sampler.sources = someSources()
+		w.measureAll()
+		w.pass(time.Second)
 		families, err := scrape(t, w).Gather()
 		if err != nil {
 			t.Fatal(err)
@@ -107,15 +110,18 @@ func TestEveryFamilyOfMetricsIsThere(t *testing.T) {
 		}
 		want := []string{
 			"build_info", "check_duration_seconds", "check_last_seconds", "check_up", "config_last_reload_seconds",
-			"config_last_reload_successful", "config_pending", "guard_dropped_bytes_total", "guard_updates_dropped_total",
-			"overrides", "route_refresh_total", "routes", "routes_wanted", "rung", "service_changes_total", "service_state",
+			"config_last_reload_successful", "config_pending", "connection_retransmits_ratio", "connection_round_trip_seconds",
+			"flap_penalty", "guard_dropped_bytes_total", "guard_updates_dropped_total", "link_absorbs", "link_drop_ratio",
+			"link_shed_ratio", "link_slowdown_ratio", "load_samples_refused_total", "load_source_up", "node_utilization_ratio",
+			"overrides", "pinned", "route_refresh_total", "routes", "routes_wanted", "rung", "rung_changes_total", "rung_hindrance",
+			"sample_age_seconds", "sample_stale", "service_changes_total", "service_state",
 			"service_state_since_seconds", "session_hold_time_seconds", "session_since_seconds", "session_up",
-			"sessions_total", "settled", "updates_sent_total", "way_back_up",
+			"sessions_total", "settled", "shed_ratio", "updates_sent_total", "utilization_ratio", "way_back_up",
 		}
 		if !slices.Equal(got, want) {
 			t.Errorf("%q, want %q", got, want)
 		}
-	})
+	}, measured...)
 }
 
 // listening serves a node's metrics and gets pages from it.

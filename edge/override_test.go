@@ -211,7 +211,7 @@ func TestAnOverrideRunsOut(t *testing.T) {
 			t.Errorf("still in force: %v", got)
 		}
 		state, err := os.ReadFile(w.node.store.path)
-		if err != nil || strings.Contains(string(state), "withdraw") {
+		if err != nil || strings.Contains(string(state), `"verb"`) {
 			t.Errorf("still kept: %s, %v", state, err)
 		}
 		if got := w.why("video")[0].Trigger; got != "end of an override" {
@@ -222,7 +222,7 @@ func TestAnOverrideRunsOut(t *testing.T) {
 
 func (w *world) why(service string) []Change {
 	w.t.Helper()
-	out, err := w.node.Why(context.Background(), service, 100)
+	out, _, err := w.node.Why(context.Background(), service, 100)
 	if err != nil {
 		w.t.Fatal(err)
 	}

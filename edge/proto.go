@@ -27,6 +27,13 @@ func (s Snapshot) proto() *edgev1.StatusResponse {
 	if !s.RevertsAt.IsZero() {
 		out.PendingApply = &edgev1.PendingApply{RevertsAt: stamp(s.RevertsAt)}
 	}
+	out.LoadMode = string(s.Config.Load.Mode)
+	for i := range s.Config.Links {
+		out.Links = append(out.Links, s.link(s.Config.Links[i].Name))
+	}
+	for _, p := range s.Pins {
+		out.Pins = append(out.Pins, toPin(p))
+	}
 	for i := range s.Config.Services {
 		svc := &s.Config.Services[i]
 		sd := before(s.Decision, svc.Name)
@@ -66,7 +73,12 @@ func (s Snapshot) neighbor(svc *config.Service, nd policy.NeighborDecision) *edg
 		out.LinkControl = "off"
 	}
 	if n.Link != "" {
-		out.Link = &edgev1.Link{Stale: true} // nothing measures links yet
+		out.Link = s.link(n.Link)
+	}
+	for _, d := range s.Decision.Climbers {
+		if d.Name == nd.Name {
+			out.Shed, out.FlapPenalty, out.RungReason = d.Shed, d.Penalty, d.Restraint.String()
+		}
 	}
 	for _, r := range st.Standing {
 		if slices.Contains(svc.Prefixes, r.Prefix) {
@@ -81,12 +93,13 @@ func (s Snapshot) neighbor(svc *config.Service, nd policy.NeighborDecision) *edg
 	return out
 }
 
-// rung is where on a neighbour's ladder a service is; 0: as configured.
+// rung is where on a neighbour's ladder a service is; 0: as configured. A soft
+// failure puts it on the highest that does not withdraw.
 func rung(n config.Neighbor, nd policy.NeighborDecision) int {
-	if atNeighbor(nd).Severity != policy.Steered {
-		return 0
+	if c := atNeighbor(nd); c.Severity == policy.Steered && c.Reason != policy.Load {
+		return steeredRung(n, nil)
 	}
-	return steeredRung(n, nil)
+	return nd.Rung
 }
 
 func toRoute(r announcer.Route) *edgev1.Route {
@@ -114,7 +127,7 @@ func toCheck(c CheckStatus) *edgev1.Check {
 func toOverride(o policy.Override) *edgev1.Override {
 	return &edgev1.Override{
 		Service: o.Service, Neighbor: o.Neighbor, Verb: o.Verb.String(), Reason: o.Reason, By: o.By,
-		Since: stamp(o.Since), Until: stamp(o.Until), EvenIfDead: o.EvenIfDead,
+		Since: stamp(o.Since), Until: stamp(o.Until), EvenIfDead: o.EvenIfDead, WithdrawAt: stamp(o.WithdrawAt),
 	}
 }
 

@@ -60,7 +60,7 @@ func keyType(f protoreflect.FieldDescriptor) string {
 	plural := map[string]string{"text": "texts"}
 	names := map[protoreflect.Kind]string{
 		protoreflect.StringKind: "text", protoreflect.BoolKind: "boolean", protoreflect.DoubleKind: "number",
-		protoreflect.Int32Kind: "whole number", protoreflect.Uint32Kind: "whole number",
+		protoreflect.Int32Kind: "whole number", protoreflect.Uint32Kind: "whole number", protoreflect.BytesKind: "bytes",
 	}
 	name := names[f.Kind()]
 	switch {
@@ -196,9 +196,12 @@ func families(text string) map[string]*family {
 func metricsText(t *testing.T) string {
 	t.Helper()
 	w := newWorld(t)
-	w.start()
+	w.sampler.sources = someSources()
+	w.start(measured...)
 	defer w.stop()
 	w.wayBack <- host.WayBack{IPv4: true, IPv6: true}
+	w.measureAll()
+	eventually(t, "the figures are taken in", func() bool { return len(w.snapshot().Load.Samples) > 0 })
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)

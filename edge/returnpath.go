@@ -17,7 +17,8 @@ import (
 // and the status says so.
 type returnKeeper struct {
 	to     Returns
-	dirty  bool // what stands must be looked at again
+	dirty  bool           // what stands must be looked at again
+	of     *config.Config // what want was made of
 	want   host.Returns
 	faults map[string]string // by neighbour
 	retry  time.Time         // zero: all is as wanted
@@ -33,6 +34,10 @@ func newReturnKeeper(to Returns) returnKeeper {
 
 // plan takes over the neighbours and prefixes of a configuration.
 func (k *returnKeeper) plan(c *config.Config) {
+	if k.of == c {
+		return
+	}
+	k.of = c
 	want := returnsOf(c)
 	if !slices.Equal(want.Paths, k.want.Paths) || !slices.Equal(want.Prefixes, k.want.Prefixes) {
 		k.want, k.dirty = want, true
@@ -69,6 +74,7 @@ func (e *Edge) keepReturns(now time.Time) {
 		return
 	}
 	err := k.to.Set(k.want)
+	e.load.sampling.mark(k.to.Marks())
 	faults := k.explain(err)
 	if err != nil && !maps.Equal(faults, k.faults) {
 		e.log.Warn("replies do not leave as configured; it is tried again", "error", err)
@@ -126,6 +132,17 @@ func returnPath(n config.Neighbor, fault string) string {
 // it can. Most bytes are replies: they relieve the link that the requests leave
 // only if they go with them, or if there is no other link that they could go by.
 func linkControlOff(c *config.Config, n config.Neighbor, fault string) string {
+	if why := linkUnrelieved(c, n, fault); why != "" {
+		return why
+	}
+	if c.Load.Mode == config.LoadOff {
+		return "load control is off; write load: {mode: pi}"
+	}
+	return ""
+}
+
+// linkUnrelieved is linkControlOff, whether or not a controller runs.
+func linkUnrelieved(c *config.Config, n config.Neighbor, fault string) string {
 	i := slices.IndexFunc(c.Links, func(l config.Link) bool { return l.Name == n.Link })
 	shared := !slices.ContainsFunc(c.Neighbors, func(o config.Neighbor) bool { return o.Link != n.Link })
 	switch {
@@ -137,11 +154,11 @@ func linkControlOff(c *config.Config, n config.Neighbor, fault string) string {
 	case !n.Symmetric:
 		return "replies leave by the routes of this machine, wherever requests come in; write return: symmetric"
 	}
-	if c.Links[i].Capacity == 0 {
+	switch l := &c.Links[i]; {
+	case !l.Measured():
+		return "link " + n.Link + " has no figures; write interface: or feed: under links:"
+	case l.Capacity == 0 && !l.HasInterface():
 		return "link " + n.Link + " has no capacity; write capacity: under links:"
-	}
-	if c.Load.Mode == config.LoadOff {
-		return "load control is off; write load: {mode: pi}"
 	}
 	return ""
 }

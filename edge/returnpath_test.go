@@ -60,6 +60,8 @@ func (r *returnsFake) Set(want host.Returns) error {
 	return nil
 }
 
+func (r *returnsFake) Marks() map[uint32]string { return map[uint32]string{1 << 24: "transit"} }
+
 func (r *returnsFake) Watch(context.Context) (<-chan struct{}, error) { return r.news, nil }
 
 func (r *returnsFake) Close() error { return nil }
@@ -164,7 +166,8 @@ func (w *world) returnPath(neighbor string) string {
 }
 
 func TestLinkControlIsOffWhereRepliesDoNotRelieveTheLink(t *testing.T) {
-	link := config.Link{Name: "a", Capacity: 1e9}
+	link := config.Link{Name: "a", Capacity: 1e9, Interface: "eth1"}
+	unsized := config.Link{Name: "a", Feed: &config.Feed{}}
 	neighbor := func(name, link string, symmetric bool) config.Neighbor {
 		n := config.Neighbor{Link: link, Symmetric: symmetric}
 		n.Name = name
@@ -182,7 +185,9 @@ func TestLinkControlIsOffWhereRepliesDoNotRelieveTheLink(t *testing.T) {
 		"failed":        {[]config.Neighbor{neighbor("a", "a", true), neighbor("b", "b", true)}, []config.Link{link}, config.LoadPI, "no route", "replies do not leave where requests come in: no route"},
 		"the only link": {[]config.Neighbor{neighbor("a", "a", false), neighbor("b", "a", false)}, []config.Link{link}, config.LoadPI, "", ""},
 		"no link":       {[]config.Neighbor{neighbor("a", "", true)}, []config.Link{link}, config.LoadPI, "", "the neighbor names no link; write link: and the link under links:"},
-		"no capacity":   {[]config.Neighbor{neighbor("a", "a", true)}, []config.Link{{Name: "a"}}, config.LoadPI, "", "link a has no capacity; write capacity: under links:"},
+		"no capacity":   {[]config.Neighbor{neighbor("a", "a", true)}, []config.Link{unsized}, config.LoadPI, "", "link a has no capacity; write capacity: under links:"},
+		"speed":         {[]config.Neighbor{neighbor("a", "a", true)}, []config.Link{{Name: "a", Interface: "eth1"}}, config.LoadPI, "", ""},
+		"no figures":    {[]config.Neighbor{neighbor("a", "a", true)}, []config.Link{{Name: "a", Capacity: 1e9}}, config.LoadPI, "", "link a has no figures; write interface: or feed: under links:"},
 		"load off":      {[]config.Neighbor{neighbor("a", "a", true)}, []config.Link{link}, config.LoadOff, "", "load control is off; write load: {mode: pi}"},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -51,8 +51,13 @@ func (e *Edge) routes(d policy.Decision) map[string][]announcer.Route {
 // renderAlike says whether the routes of two decisions on a service are the same.
 func renderAlike(a, b policy.ServiceDecision) bool {
 	return a.Name == b.Name && slices.EqualFunc(a.Neighbors, b.Neighbors, func(a, b policy.NeighborDecision) bool {
-		return a.Name == b.Name && a.IPv4.Severity == b.IPv4.Severity && a.IPv6.Severity == b.IPv6.Severity
+		return a.Name == b.Name && a.Rung == b.Rung && sameRoutes(a.IPv4, b.IPv4) && sameRoutes(a.IPv6, b.IPv6)
 	})
+}
+
+// sameRoutes says whether two causes make the same of a route on one rung.
+func sameRoutes(a, b policy.Cause) bool {
+	return a.Severity == b.Severity && (a.Severity != policy.Steered || (a.Reason == policy.Load) == (b.Reason == policy.Load))
 }
 
 func service(c *config.Config, name string) *config.Service {
@@ -82,15 +87,36 @@ func serviceRoutes(svc *config.Service, n config.Neighbor, d policy.NeighborDeci
 			continue
 		}
 		r := base(svc, n, p)
-		switch cause.Severity {
-		case policy.Steered:
-			deprefer(&r, n)
-		case policy.Draining:
+		i := governs(n, d.Rung, p)
+		switch {
+		case i > 0 && n.Ladder[i-1].Withdraw:
+			continue
+		case cause.Severity == policy.Steered && cause.Reason != policy.Load:
+			deprefer(&r, n) // at least as high a rung
+		case i > 0:
+			climb(&r, n.Ladder[i-1])
+		}
+		if cause.Severity == policy.Draining {
 			drain(&r, n)
 		}
 		out = append(out, r)
 	}
 	return out
+}
+
+// governs is the rung whose values hold for a prefix while the neighbour stands on
+// a rung: the highest up to there that touches it; 0: as configured.
+func governs(n config.Neighbor, rung int, p netip.Prefix) int {
+	for i := min(rung, len(n.Ladder)); i > 0; i-- {
+		if touches(n.Ladder[i-1], p) {
+			return i
+		}
+	}
+	return 0
+}
+
+func touches(r config.Rung, p netip.Prefix) bool {
+	return len(r.Prefixes) == 0 || slices.Contains(r.Prefixes, p)
 }
 
 // base is the route at rung 0: as configured.
@@ -137,7 +163,7 @@ func deprefer(r *announcer.Route, n config.Neighbor) {
 // (nil: any); 0: there is none.
 func steeredRung(n config.Neighbor, p *netip.Prefix) int {
 	for i, rung := range slices.Backward(n.Ladder) {
-		if touches := p == nil || len(rung.Prefixes) == 0 || slices.Contains(rung.Prefixes, *p); touches && !rung.Withdraw {
+		if (p == nil || touches(rung, *p)) && !rung.Withdraw {
 			return i + 1
 		}
 	}

@@ -3,6 +3,7 @@ package edge
 import (
 	"context"
 	"errors"
+	"math"
 	"slices"
 	"time"
 
@@ -61,7 +62,7 @@ func (a api) Watch(_ *edgev1.StatusRequest, stream grpc.ServerStreamingServer[ed
 			return failed(err)
 		}
 		now := s.proto()
-		if !proto.Equal(lasting(last), lasting(now)) {
+		if isNews(last, now) {
 			if err := stream.Send(now); err != nil {
 				return err
 			}
@@ -77,18 +78,50 @@ func (a api) Watch(_ *edgev1.StatusRequest, stream grpc.ServerStreamingServer[ed
 	}
 }
 
+// isNews says whether a watcher who has one status, or none, shall have the next.
+func isNews(was, now *edgev1.StatusResponse) bool {
+	return was == nil || loadMoved(was, now) || !proto.Equal(lasting(was), lasting(now))
+}
+
 // lasting is a status without what changes at every probe.
 func lasting(s *edgev1.StatusResponse) *edgev1.StatusResponse {
 	if s == nil {
 		return nil
 	}
 	s = proto.CloneOf(s)
+	for _, l := range s.Links {
+		still(l)
+	}
 	for _, svc := range s.Services {
 		for _, c := range svc.Checks {
 			c.Last, c.DurationSeconds = nil, 0
 		}
+		for _, n := range svc.Neighbors {
+			n.FlapPenalty = 0
+			still(n.Link)
+		}
 	}
 	return s
+}
+
+// still takes the figures out of a link that change with every sample.
+func still(l *edgev1.Link) {
+	if l != nil {
+		*l = edgev1.Link{Name: l.Name, Stale: l.Stale, Absorb: l.Absorb, CapacityBps: l.CapacityBps}
+	}
+}
+
+// moved is how far the load of a link moves, in shares of its capacity, before it
+// is news.
+const moved = 0.02
+
+func loadMoved(was, now *edgev1.StatusResponse) bool {
+	for i, l := range now.Links {
+		if i >= len(was.Links) || math.Abs(l.GetUtilization()-was.Links[i].GetUtilization()) >= moved {
+			return true
+		}
+	}
+	return false
 }
 
 // defaultWhy is how many decisions Why tells when not asked for a number.
@@ -99,7 +132,7 @@ func (a api) Why(ctx context.Context, r *edgev1.WhyRequest) (*edgev1.WhyResponse
 	if limit <= 0 {
 		limit = defaultWhy
 	}
-	changes, err := a.edge.Why(ctx, r.GetService(), limit)
+	changes, loads, err := a.edge.Why(ctx, r.GetService(), limit)
 	if err != nil {
 		return nil, failed(err)
 	}
@@ -107,7 +140,26 @@ func (a api) Why(ctx context.Context, r *edgev1.WhyRequest) (*edgev1.WhyResponse
 	for _, c := range changes {
 		out.Decisions = append(out.Decisions, changeProto(c))
 	}
+	for _, c := range loads {
+		out.Load = append(out.Load, loadChangeProto(c))
+	}
 	return out, nil
+}
+
+func (a api) SetPin(ctx context.Context, r *edgev1.SetPinRequest) (*edgev1.PinResponse, error) {
+	w := PinWord{Neighbor: r.GetNeighbor(), Rung: int(r.GetRung()), Reason: r.GetReason(), By: caller(ctx), OverrideSafety: r.GetOverrideSafety()}
+	if d := r.GetDuration(); d != nil {
+		if w.For = d.AsDuration(); w.For <= 0 || w.For > maxOverride {
+			return nil, failed(usagef("--for %s: write a time between 1s and %s", w.For, maxOverride))
+		}
+	}
+	pins, err := a.edge.SetPin(ctx, w)
+	return pinsProto(pins, true), failed(err)
+}
+
+func (a api) ClearPin(ctx context.Context, r *edgev1.ClearPinRequest) (*edgev1.PinResponse, error) {
+	pins, changed, err := a.edge.ClearPin(ctx, r.GetNeighbor(), r.GetReason(), caller(ctx))
+	return pinsProto(pins, changed), failed(err)
 }
 
 func (a api) SetOverride(ctx context.Context, r *edgev1.SetOverrideRequest) (*edgev1.OverrideResponse, error) {
@@ -130,6 +182,11 @@ const maxOverride = 10 * 365 * 24 * time.Hour
 func (a api) ClearOverride(ctx context.Context, r *edgev1.ClearOverrideRequest) (*edgev1.OverrideResponse, error) {
 	overrides, changed, err := a.edge.ClearOverride(ctx, selector(r.GetSelector()), r.GetReason(), caller(ctx))
 	return overrideProto(overrides, changed), failed(err)
+}
+
+func (a api) Transcript(ctx context.Context, _ *edgev1.TranscriptRequest) (*edgev1.TranscriptResponse, error) {
+	content, err := a.edge.Transcript(ctx)
+	return &edgev1.TranscriptResponse{Content: content}, failed(err)
 }
 
 func (a api) Plan(ctx context.Context, r *edgev1.PlanRequest) (*edgev1.PlanResponse, error) {

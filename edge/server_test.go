@@ -96,6 +96,9 @@ func TestErrorsHaveTheirCodes(t *testing.T) {
 	override := func(r *edgev1.SetOverrideRequest) func() error {
 		return func() error { _, err := client.SetOverride(soon(t), r); return err }
 	}
+	pinned := func(r *edgev1.SetPinRequest) func() error {
+		return func() error { _, err := client.SetPin(soon(t), r); return err }
+	}
 	apply := func(r *edgev1.ApplyRequest) func() error {
 		return func() error { _, err := client.Apply(soon(t), r); return err }
 	}
@@ -114,6 +117,14 @@ func TestErrorsHaveTheirCodes(t *testing.T) {
 		{"too long", override(&edgev1.SetOverrideRequest{Selector: pick("video"), Verb: "drain", Reason: "x", Duration: durationpb.New(1<<63 - 1)}), codes.InvalidArgument, "--for"},
 		{"dead", override(&edgev1.SetOverrideRequest{Selector: pick("video"), Verb: "announce", Reason: "x"}), codes.FailedPrecondition, "--even-if-dead"},
 		{"wrong number", override(&edgev1.SetOverrideRequest{Selector: &edgev1.Selector{All: true, Expect: 7}, Verb: "drain", Reason: "x"}), codes.FailedPrecondition, "expected: 7"},
+		{"pin of nobody", pinned(&edgev1.SetPinRequest{Neighbor: "nobody", Rung: 1, Reason: "x"}), codes.InvalidArgument, "there is no neighbour"},
+		{"pin on no rung", pinned(&edgev1.SetPinRequest{Neighbor: "transit", Rung: 9, Reason: "x"}), codes.InvalidArgument, "has no rung 9"},
+		{"pin for no time", pinned(&edgev1.SetPinRequest{Neighbor: "transit", Rung: 1, Reason: "x", Duration: durationpb.New(0)}), codes.InvalidArgument, "--for 0s"},
+		{"pin that withdraws", pinned(&edgev1.SetPinRequest{Neighbor: "transit", Rung: 3, Reason: "x"}), codes.FailedPrecondition, "load.allow_withdraw"},
+		{"unpin of nobody", func() error {
+			_, err := client.ClearPin(soon(t), &edgev1.ClearPinRequest{Neighbor: "nobody", Reason: "x"})
+			return err
+		}, codes.InvalidArgument, "there is no neighbour"},
 		{"auto of nothing", func() error {
 			_, err := client.ClearOverride(soon(t), &edgev1.ClearOverrideRequest{Reason: "x"})
 			return err

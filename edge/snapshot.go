@@ -20,8 +20,11 @@ type Snapshot struct {
 	Config   *config.Config // not to be changed
 	Warnings []config.Problem
 	Decision policy.Decision
-	// Overrides in force.
+	// Overrides and Pins in force.
 	Overrides []policy.Override
+	Pins      []policy.Pin
+	// Load is what load control was given and did.
+	Load LoadView
 	// Sessions by neighbour.
 	Sessions map[string]announcer.Status
 	// Checks by service, in the order of the configuration.
@@ -77,6 +80,7 @@ func (e *Edge) snapshot(now time.Time) Snapshot {
 			}
 		}
 	}
+	s.Pins, s.Load = slices.Clone(e.pins), e.load.view()
 	s.ReturnFaults = maps.Clone(e.returns.faults)
 	s.WayBack4, s.WayBack6 = e.wayBackVerdicts(e.cfg)
 	if e.pending != nil {
@@ -91,16 +95,22 @@ func (e *Edge) News() <-chan struct{} { return e.news.next() }
 // Gone is closed when the node has left.
 func (e *Edge) Gone() <-chan struct{} { return e.gone }
 
-// Why returns the last changes of a service (empty: of all), newest first.
-func (e *Edge) Why(ctx context.Context, service string, limit int) ([]Change, error) {
+// Why returns the last changes of a service (empty: of all), and of the rungs at
+// its neighbours, newest first and no more than limit of each.
+func (e *Edge) Why(ctx context.Context, service string, limit int) ([]Change, []LoadChange, error) {
 	var out []Change
+	var loads []LoadChange
 	var bad error
 	err := e.read(ctx, func(time.Time) {
-		if service != "" && before(e.decision, service).Name == "" {
+		sd := before(e.decision, service)
+		if service != "" && sd.Name == "" {
 			bad = usagef("there is no service %q; this node has %s", service, serviceNames(e.cfg))
 			return
 		}
 		out = slices.Clone(e.history.newest(service, limit))
+		loads = e.load.newest(limit, func(c LoadChange) bool {
+			return service == "" || c.Neighbor == "" || slices.ContainsFunc(sd.Neighbors, func(nd policy.NeighborDecision) bool { return nd.Name == c.Neighbor })
+		})
 	})
-	return out, first(err, bad)
+	return out, loads, first(err, bad)
 }

@@ -17,6 +17,7 @@ import (
 // stored is what survives a restart.
 type stored struct {
 	Overrides []policy.Override `json:"overrides"`
+	Pins      []policy.Pin      `json:"pins"`
 	Policy    policy.State      `json:"policy"`
 }
 
@@ -24,7 +25,8 @@ type stored struct {
 // writes, so that a slow disk never delays a withdrawal.
 type store struct {
 	path string
-	last []byte // what was handed over for writing
+	lock *os.File // of the directory, until the last write; nil: it cannot be locked
+	last []byte   // what was handed over for writing
 	jobs chan job
 	done chan struct{}
 	fail func(error) // told once of each new reason why the file could not be written
@@ -38,37 +40,62 @@ type job struct {
 
 const stateFile = "state.json"
 
-// openStore reads what an earlier run left. A file that cannot be read is an
-// error: without it a node that an operator withdrew would announce again.
+// openStore takes the directory and reads what an earlier run left. A directory
+// that another process has is an error: each would write over the other's state.
+// So is a file that cannot be read: without it a node that an operator withdrew
+// would announce again.
 func openStore(dir string, fail func(error)) (*store, stored, error) {
 	var s stored
 	st := &store{path: filepath.Join(dir, stateFile), jobs: make(chan job, 1), done: make(chan struct{}), fail: fail}
 	if err := os.MkdirAll(dir, 0o750); err != nil {
 		return nil, s, fmt.Errorf("edge: state_dir: %w; create it for the user that runs catchment-edge", err)
 	}
-	data, err := os.ReadFile(st.path)
-	switch {
-	case errors.Is(err, fs.ErrNotExist):
-	case err != nil:
-		return nil, s, fmt.Errorf("edge: read the state: %w", err)
-	default:
-		if err := s.read(data); err != nil {
-			return nil, s, fmt.Errorf("edge: %s is damaged (%w): it held operators' overrides; move it away to start without them", st.path, err)
-		}
-		st.last = data
+	var err error
+	if st.lock, err = lockDir(dir); errors.Is(err, errInUse) {
+		return nil, s, err
+	} else if err != nil {
+		fail(err)
+	}
+	if err := st.load(&s); err != nil {
+		st.lock.Close()
+		return nil, s, err
 	}
 	go st.write()
 	return st, s, nil
 }
 
+// load reads the file into s, if there is one.
+func (st *store) load(s *stored) error {
+	data, err := os.ReadFile(st.path)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return nil
+	case err != nil:
+		return fmt.Errorf("edge: read the state: %w", err)
+	}
+	if err := s.read(data); err != nil {
+		return fmt.Errorf("edge: %s is damaged (%w): it held operators' overrides; move it away to start without them", st.path, err)
+	}
+	st.last = data
+	return nil
+}
+
 // read fills s from the content of a state file.
 func (s *stored) read(data []byte) error {
+	if bytes.Equal(bytes.TrimSpace(data), []byte("null")) {
+		return errors.New("it says null")
+	}
 	if err := json.Unmarshal(data, s); err != nil {
 		return err
 	}
 	for i, o := range s.Overrides {
 		if o.Service == "" || o.Verb == 0 {
 			return fmt.Errorf("override %d has no service or no verb", i)
+		}
+	}
+	for i, p := range s.Pins {
+		if p.Neighbor == "" || p.Rung < 0 {
+			return fmt.Errorf("pin %d has no neighbour or no rung", i)
 		}
 	}
 	return nil
@@ -127,6 +154,7 @@ func both(a, b chan<- error) chan<- error {
 // tried again until it is, or something newer stands for it.
 func (st *store) write() {
 	defer close(st.done)
+	defer st.lock.Close()
 	var left []byte // could not be written yet
 	retry := time.NewTimer(retryAfter)
 	defer retry.Stop()

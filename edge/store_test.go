@@ -227,3 +227,49 @@ func TestCloseDoesNotWaitForEver(t *testing.T) {
 		t.Errorf("%v", err)
 	}
 }
+
+func TestStateDirectoryIsOneProcessAlone(t *testing.T) {
+	dir := t.TempDir()
+	st, _, _ := open(t, dir)
+	_, _, err := openStore(dir, func(err error) { t.Error(err) })
+	want := "edge: state_dir " + dir + ": another catchment-edge runs with it; stop that one, or give this one a state_dir of its own"
+	if err == nil || err.Error() != want {
+		t.Errorf("%v, want %s", err, want)
+	}
+	if err := st.close(context.Background()); err != nil {
+		t.Fatal(err)
+	}
+	st, _, _ = open(t, dir)
+	if err := st.close(context.Background()); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestDamagedStateIsRefusedAndTheDirectoryLetGo(t *testing.T) {
+	dir := t.TempDir()
+	path := filepath.Join(dir, stateFile)
+	for text, reason := range map[string]string{
+		"":                          "unexpected end of JSON input",
+		" null\n":                   "it says null",
+		"[]":                        "cannot unmarshal array",
+		`{"overrides": [{}]}`:       "override 0 has no service or no verb",
+		`{"overrides": []} {}`:      "after top-level value",
+		`{"overrides": [null]}`:     "override 0 has no service or no verb",
+		"{\"overrides\": [], \"p\"": "unexpected end of JSON input",
+	} {
+		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		_, _, err := openStore(dir, func(err error) { t.Error(err) })
+		if err == nil || !strings.Contains(err.Error(), path+" is damaged (") || !strings.Contains(err.Error(), reason) {
+			t.Errorf("%q: %v, want that it is damaged: %s", text, err, reason)
+		}
+	}
+	if err := os.Remove(path); err != nil {
+		t.Fatal(err)
+	}
+	st, _, _ := open(t, dir)
+	if err := st.close(context.Background()); err != nil {
+		t.Error(err)
+	}
+}

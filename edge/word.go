@@ -2,7 +2,6 @@ package edge
 
 import (
 	"context"
-	"fmt"
 	"slices"
 	"time"
 
@@ -109,13 +108,5 @@ func (e *Edge) override(ctx context.Context, s Selector, reason, by, verb string
 	if err := first(err, bad); err != nil {
 		return nil, 0, err
 	}
-	select {
-	case err := <-written:
-		if err != nil {
-			err = fmt.Errorf("this is in force, but is not yet kept over a restart: %w", err)
-		}
-		return out, hit, err
-	case <-ctx.Done():
-		return out, hit, ctx.Err()
-	}
+	return out, hit, wait(ctx, written)
 }

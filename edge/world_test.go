@@ -31,6 +31,8 @@ type world struct {
 	vips     *vipsFake
 	defaults *defaultsFake
 	returns  *returnsFake
+	sampler  *samplerFake
+	real     bool // load is measured
 	journal  *journal
 	log      *bytes.Buffer // of the node; to be read when the node is at rest
 
@@ -144,17 +146,21 @@ func newWorld(t testing.TB) *world {
 	t.Cleanup(func() { os.RemoveAll(dir) })
 	return &world{
 		t: t, dir: dir, journal: j, log: &bytes.Buffer{},
-		announcerFake: newAnnouncerFake(j), vips: newVIPsFake(j), defaults: &defaultsFake{journal: j}, returns: newReturnsFake(j),
+		announcerFake: newAnnouncerFake(j), vips: newVIPsFake(j), defaults: &defaultsFake{journal: j}, returns: newReturnsFake(j), sampler: &samplerFake{journal: j},
 		wayBack: make(chan host.WayBack), probes: map[string]*probeFake{}, starts: map[string]int{},
 	}
 }
 
 func (w *world) options() Options {
-	return Options{
+	o := Options{
 		File: w.file(), Version: "test", Log: slog.New(slog.NewTextHandler(w.log, nil)),
 		Announcer: w.announcerFake, VIPs: w.vips, Defaults: w.defaults, Returns: w.returns,
-		WayBack: w.watchWayBack, Checks: w.runCheck,
+		WayBack: w.watchWayBack, Checks: w.runCheck, Sampler: w.sampler.start,
 	}
+	if w.real {
+		o.Sampler = nil
+	}
+	return o
 }
 
 func (w *world) watchWayBack(ctx context.Context, report func(host.WayBack)) error {

@@ -12,6 +12,10 @@ import (
 // Checker runs one Check. It holds no state of a run: Run may be called again,
 // and each Run starts down.
 type Checker struct {
+	// Pace is shared with other checks of the process; nil: this one probes at
+	// moments of its own. It is set before Run.
+	Pace *Pace
+
 	check  Check
 	probe  probe
 	watch  watch          // nil: not watched
@@ -82,7 +86,15 @@ func (r *run) take(start, now time.Time, err error) (due time.Time) {
 	if r.judge.tracker.Undecided() {
 		interval = r.check.FastInterval
 	}
-	return r.judge.due(start, now, spread(interval, r.check.Jitter, r.random))
+	due = r.judge.due(start, now, spread(interval, r.check.Jitter, r.random))
+	if r.Pace == nil || r.judge.pause > 0 {
+		return due
+	}
+	earliest, latest := start.Add(interval-time.Duration(r.check.Jitter*float64(interval))), start.Add(interval)
+	if due.After(latest) { // the probe took longer, and moments were skipped
+		return due
+	}
+	return r.Pace.choose(now, earliest, latest, due)
 }
 
 // wait returns when due has come, ctx has ended, or the watch asks for a probe.

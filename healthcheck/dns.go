@@ -36,7 +36,7 @@ type DNS struct {
 	// a TXT record are joined and unquoted; types without a form of their own have
 	// that of RFC 3597.
 	Answer string
-	// MinAnswers is how many records of the type there must be in the answer
+	// MinAnswers is how many records of the type and class there must be in the answer
 	// section, under whatever name, since CNAMEs lead on.
 	MinAnswers int
 	// Source is the address to ask from, such as the VIP, so that a node asks its
@@ -85,7 +85,7 @@ func (p *dnsProbe) ask(ctx context.Context, network string) (dnsReply, error) {
 	if p.source.IsValid() {
 		d.LocalAddr, network = localAddress(network, p.source)
 	}
-	conn, err := d.DialContext(ctx, network, p.server)
+	conn, err := dial(ctx, d, network, p.server)
 	if err != nil {
 		return dnsReply{}, err
 	}
@@ -176,7 +176,7 @@ func (p *dnsProbe) parse(message []byte, id uint16, whole bool) (dnsReply, error
 		return dnsReply{}, fmt.Errorf("malformed answer: %w", err)
 	}
 	for _, r := range answers {
-		if r.Header.Type == p.question.Type || p.question.Type == dnsmessage.TypeALL {
+		if r.Header.Class == p.question.Class && (r.Header.Type == p.question.Type || p.question.Type == dnsmessage.TypeALL) {
 			reply.records = append(reply.records, recordText(r.Body))
 		}
 	}

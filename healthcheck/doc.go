@@ -32,6 +32,14 @@
 // end or a look at a file on a dead server, is waited for in the background. The
 // check fails until it is back, and no second one is begun.
 //
+// # Pace
+//
+// Checks that share a Pace probe at the same moments where their jitter leaves
+// the choice: where another check has chosen a moment at which the next probe may
+// begin, it does; only where nobody has, one is drawn. So checks of equal interval
+// come together, at most 16 at one moment: within some hundred intervals, whenever
+// each began. What a watch hastens is not held up.
+//
 // # Watch
 //
 // A watched check, of kind http or tcp, also keeps one TCP connection open to the service and sends
@@ -47,8 +55,9 @@
 // probe has passed: 10 ms later when it had lived for 5 s or more, otherwise
 // after a pause that doubles up to 1 s. A server that closes every connection at
 // once therefore costs 8 connections and 8 more probes in the first 1.3 s, and then
-// one of each per second. While the connection is not open, deaths are noticed by
-// the ordinary polls.
+// one of each per second. One that talks all the time has its connection closed and
+// opened again, by the same rule, after each 64 KiB. While the connection is not
+// open, deaths are noticed by the ordinary polls.
 //
 // What a watch does not see: a process that hangs (the polls do); the death of
 // other workers than the one that holds the connection; a listener with

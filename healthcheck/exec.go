@@ -95,7 +95,31 @@ func (p *execProbe) validate() []error {
 }
 
 func (p *execProbe) attempt(ctx context.Context) error {
-	return p.alone.do(ctx, p.grace, func() error { return p.run(ctx) })
+	return p.alone.do(ctx, p.grace, func() error {
+		reach(p.Directory)
+		reach(p.Command[0])
+		if ctx.Err() != nil {
+			return ctx.Err()
+		}
+		return p.run(ctx)
+	})
+}
+
+// reach returns when a path can be looked at and, where it is a file, read. Start
+// must not be the first to find out that a file server is dead: between fork and
+// exec it holds a processor of the Go runtime, and with it the whole daemon. What
+// else is wrong Start says.
+func reach(path string) {
+	info, err := os.Stat(path)
+	if err != nil || !info.Mode().IsRegular() {
+		return
+	}
+	f, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0)
+	if err != nil {
+		return
+	}
+	defer f.Close()
+	f.Read(make([]byte, 1))
 }
 
 // run starts the program in a process group of its own and returns when the
@@ -115,6 +139,7 @@ func (p *execProbe) run(ctx context.Context) error {
 	awaitExit(cmd.Process.Pid)
 	group.close(cmd.Process.Pid)
 	err := cmd.Wait()
+	buryGroup(cmd.Process.Pid)
 	text := plain(string(output.bytes))
 	switch {
 	case ctx.Err() != nil:
@@ -172,6 +197,16 @@ func (g *processGroup) close(id int) {
 	g.mu.Lock()
 	g.closed = true
 	g.mu.Unlock()
+}
+
+// buryGroup reaps what a killed group had left, where that has become our child: if
+// we are process 1, as in a container. Otherwise there is nothing to wait for.
+func buryGroup(group int) {
+	for {
+		if _, err := unix.Wait4(-group, nil, 0, nil); err != nil && err != unix.EINTR {
+			return
+		}
+	}
 }
 
 func killGroup(group int) error {

@@ -143,6 +143,26 @@ func TestExecLeavesNoProcessOfItsGroup(t *testing.T) {
 	noChildren(t)
 }
 
+// The orphans of process 1 are its children, and stay zombies until it reaps them.
+func TestExecBuriesItsGroupWhereOrphansAreOurs(t *testing.T) {
+	if err := unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 0, 0, 0, 0) })
+	for script, want := range map[string]string{
+		"sleep 1000 & sleep 1000 & exit 0": "",
+		"sleep 1000 & exit 1":              "exit status 1",
+		"(sleep 1000 & sleep 1000) & wait": "timeout after 300ms",
+	} {
+		check := execCheck(Exec{Command: []string{scriptFile(t, script)}})
+		check.Timeout = 300 * time.Millisecond
+		if got := oneProbe(t, check); got != want {
+			t.Errorf("%s: %q, want %q", script, got, want)
+		}
+		noChildren(t)
+	}
+}
+
 // A process in a session of its own is not ours to kill, and must not hold the
 // probe by the pipe that it inherited.
 func TestExecIsNotHeldByAPipe(t *testing.T) {

@@ -41,14 +41,15 @@ func grpcTarget(c Check) (*target, []error) {
 	if c.GRPC == nil {
 		return nil, nil
 	}
-	p := &grpcProbe{address: c.GRPC.Address, authority: c.GRPC.Address, service: c.GRPC.Service}
+	p := &grpcProbe{address: c.GRPC.Address, service: c.GRPC.Service}
 	var errs []error
 	if err := splitAddress(p.address); err != nil {
 		errs = append(errs, fmt.Errorf("grpc.address: %w", err))
 	}
+	host, port, _ := net.SplitHostPort(p.address) // an error was reported
+	p.authority = net.JoinHostPort(withoutZone(host), port)
 	if t := c.GRPC.TLS; t != nil {
 		var err error
-		host, _, _ := net.SplitHostPort(p.address) // an error was reported
 		if p.tls, err = t.config(host, "h2"); err != nil {
 			errs = append(errs, fmt.Errorf("grpc.ca_file: %w", err))
 		}
@@ -69,7 +70,8 @@ func (p *grpcProbe) attempt(ctx context.Context) error {
 	defer conn.Close()
 	// gRPC sets deadlines of its own when it closes: only closing ends it surely.
 	defer context.AfterFunc(ctx, func() { conn.Close() })()
-	client, err := grpc.NewClient("passthrough:///"+p.address, p.options(conn, secured)...)
+	// The connection is there: gRPC need not know the address, and could not read all.
+	client, err := grpc.NewClient("passthrough:///", p.options(conn, secured)...)
 	if err != nil {
 		return err
 	}
@@ -87,7 +89,7 @@ func (p *grpcProbe) attempt(ctx context.Context) error {
 // connect returns a connection on which HTTP/2 can begin; secured is nil without
 // TLS.
 func (p *grpcProbe) connect(ctx context.Context) (conn net.Conn, secured *tls.Conn, err error) {
-	conn, err = dialer.DialContext(ctx, "tcp", p.address)
+	conn, err = dial(ctx, dialer, "tcp", p.address)
 	if err != nil || p.tls == nil {
 		return conn, nil, err
 	}

@@ -9,6 +9,7 @@ import (
 	"crypto/x509"
 	"crypto/x509/pkix"
 	"encoding/pem"
+	"fmt"
 	"io"
 	"math/big"
 	"net"
@@ -22,6 +23,7 @@ import (
 	"google.golang.org/grpc/credentials"
 	"google.golang.org/grpc/health"
 	"google.golang.org/grpc/health/grpc_health_v1"
+	"google.golang.org/grpc/metadata"
 )
 
 // newHealthServer serves the health protocol: the server as a whole is SERVING.
@@ -269,5 +271,33 @@ func TestGRPCHandshakeIsDoneByTheProbe(t *testing.T) {
 	_, info, err := h.ClientHandshake(context.Background(), "", nil)
 	if err != nil || info.AuthType() != "tls" || h.Clone().Info().SecurityProtocol != "tls" {
 		t.Errorf("not TLS: %v %v", info, err)
+	}
+}
+
+// A link-local address needs its zone, which is nobody else's to know.
+func TestZonesAreForTheKernelAlone(t *testing.T) {
+	l, err := net.Listen("tcp", "[::1]:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	server := grpc.NewServer(grpc.UnaryInterceptor(func(ctx context.Context, r any, _ *grpc.UnaryServerInfo, h grpc.UnaryHandler) (any, error) {
+		if m, _ := metadata.FromIncomingContext(ctx); strings.Contains(strings.Join(m[":authority"], ""), "%") {
+			return nil, fmt.Errorf("authority %v", m[":authority"])
+		}
+		return h(ctx, r)
+	}))
+	grpc_health_v1.RegisterHealthServer(server, health.NewServer())
+	serve(t, server, l)
+	_, port, err := net.SplitHostPort(l.Addr().String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := oneProbe(t, grpcCheck(GRPC{Address: "[::1%lo]:" + port})); got != "" {
+		t.Error(got)
+	}
+	for host, want := range map[string]string{"fe80::1%eth0": "fe80::1", "192.0.2.1": "192.0.2.1", "video.example": "video.example"} {
+		if c, err := (TLS{}).config(host, "h2"); err != nil || c.ServerName != want {
+			t.Errorf("%s: %+v, %v; want the name %s", host, c, err, want)
+		}
 	}
 }

@@ -62,7 +62,7 @@ func (p *httpProbe) attempt(ctx context.Context) error {
 
 // exchange sends the request and judges the answer.
 func (p *httpProbe) exchange(ctx context.Context) error {
-	raw, err := dialer.DialContext(ctx, "tcp", p.address)
+	raw, err := dial(ctx, dialer, "tcp", p.address)
 	if err != nil {
 		return err
 	}

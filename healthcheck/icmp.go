@@ -125,7 +125,7 @@ func (e *echoes) run(ctx context.Context) error {
 		case ctx.Err() != nil:
 			return e.missing()
 		case errors.Is(err, unix.EREMOTEIO): // a redirect, of which ping sockets tell as well
-		case !errors.Is(err, os.ErrDeadlineExceeded):
+		case !errors.Is(err, os.ErrDeadlineExceeded) && !e.conn.concernsOthers(e.id()):
 			return err
 		}
 	}
@@ -136,10 +136,13 @@ func (e *echoes) missing() error {
 	return progress(fmt.Sprintf("%d of %d replies, want %d", e.replies, e.sent, e.probe.MinReplies))
 }
 
+// id is the requests' identifier; a ping socket has one of its own in its place.
+func (e *echoes) id() int { return int(e.cookie[0])<<8 | int(e.cookie[1]) }
+
 func (e *echoes) send() error {
 	request := icmp.Message{
 		Type: ipv4.ICMPTypeEcho,
-		Body: &icmp.Echo{ID: int(e.cookie[0])<<8 | int(e.cookie[1]), Seq: e.sent, Data: e.cookie[:]},
+		Body: &icmp.Echo{ID: e.id(), Seq: e.sent, Data: e.cookie[:]},
 	}
 	if e.probe.Address.Is6() {
 		request.Type = ipv6.ICMPTypeEchoRequest

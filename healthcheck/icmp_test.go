@@ -268,6 +268,63 @@ func (s *scripted) Read(p []byte) (int, error) {
 	return copy(p, data), err
 }
 
+// A raw socket hears of what became of everybody's echoes to its address.
+func TestICMPErrorsAboutOthersEchoesAreIgnored(t *testing.T) {
+	inNamespace(t)
+	here := netip.MustParseAddr("127.0.0.1")
+	conn, err := dialSocket(unix.SOCK_RAW, here, here)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close()
+	sender, err := dialSocket(unix.SOCK_RAW, here, here)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer sender.Close()
+	const ours, others = 7, 8
+	if conn.concernsOthers(ours) {
+		t.Error("no error is about others")
+	}
+	for _, c := range []struct {
+		ids  []int
+		want bool
+	}{{[]int{others}, true}, {[]int{others, others}, true}, {[]int{ours}, false}, {[]int{others, ours}, false}} {
+		for _, id := range c.ids {
+			if _, err := sender.Write(unreachable(t, id)); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if err := conn.SetReadDeadline(time.Now().Add(patience)); err != nil {
+			t.Fatal(err)
+		}
+		for { // the sender's own packets come here as well
+			if _, err = conn.Read(make([]byte, 100)); err != nil {
+				break
+			}
+		}
+		if got := conn.concernsOthers(ours); !errors.Is(err, unix.EHOSTUNREACH) || got != c.want {
+			t.Errorf("errors about %v: %v, of others alone: %v; want %v", c.ids, err, got, c.want)
+		}
+	}
+}
+
+// unreachable is the message that an echo from and to 127.0.0.1 did not arrive.
+func unreachable(t *testing.T, id int) []byte {
+	t.Helper()
+	echo, err := (&icmp.Message{Type: ipv4.ICMPTypeEcho, Body: &icmp.Echo{ID: id}}).Marshal(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	header := []byte{0x45, 0, 0, byte(20 + len(echo)), 0, 1, 0, 0, 64, unix.IPPROTO_ICMP, 0, 0, 127, 0, 0, 1, 127, 0, 0, 1}
+	message := icmp.Message{Type: ipv4.ICMPTypeDestinationUnreachable, Code: 1, Body: &icmp.DstUnreach{Data: append(header, echo...)}}
+	wire, err := message.Marshal(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return wire
+}
+
 func TestICMPRedirectsAreNoAnswerAndOtherErrorsAre(t *testing.T) {
 	fails := func(err error) func() ([]byte, error) { return func() ([]byte, error) { return nil, err } }
 	for _, c := range []struct {

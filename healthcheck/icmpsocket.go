@@ -1,19 +1,25 @@
 package healthcheck
 
 import (
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"net"
 	"net/netip"
 	"os"
+	"syscall"
 
 	"golang.org/x/sys/unix"
 )
+
+// maxEchoErrors is how many errors are looked at together.
+const maxEchoErrors = 1000
 
 // echoConn is a socket for ICMP echoes with one address.
 type echoConn struct {
 	net.Conn
 	ipHeader bool // packets begin with an IPv4 header
+	raw      bool // errors about others' echoes to the address come here as well
 }
 
 // dialEcho opens a ping socket, which needs no privilege but a group within
@@ -49,7 +55,8 @@ func dialSocket(kind int, to, source netip.Addr) (*echoConn, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &echoConn{Conn: conn, ipHeader: kind == unix.SOCK_RAW && to.Is4()}, nil
+	raw := kind == unix.SOCK_RAW
+	return &echoConn{Conn: conn, ipHeader: raw && to.Is4(), raw: raw}, nil
 }
 
 func setUpEcho(fd int, to, source netip.Addr) error {
@@ -85,4 +92,34 @@ func (c *echoConn) payload(packet []byte) []byte {
 		return nil
 	}
 	return packet[min(int(packet[0]&0x0f)*4, len(packet)):]
+}
+
+// concernsOthers tells whether all errors that wait are about echoes with another
+// identifier than ours: `mtr` and `traceroute -I` bring many about. Each carries the
+// message that it is about (ip(7), IP_RECVERR). Where none waits the answer is no.
+func (c *echoConn) concernsOthers(id int) bool {
+	socket, ok := c.Conn.(syscall.Conn)
+	if !c.raw || !ok {
+		return false
+	}
+	raw, err := socket.SyscallConn()
+	if err != nil {
+		return false
+	}
+	others, ours := 0, 0
+	err = raw.Control(func(fd uintptr) {
+		message := make([]byte, 64)
+		for others+ours < maxEchoErrors {
+			n, _, _, _, err := unix.Recvmsg(int(fd), message, nil, unix.MSG_ERRQUEUE|unix.MSG_DONTWAIT)
+			switch {
+			case err != nil:
+				return
+			case n >= 8 && int(binary.BigEndian.Uint16(message[4:])) != id:
+				others++
+			default:
+				ours++
+			}
+		}
+	})
+	return err == nil && ours == 0 && others > 0
 }

@@ -37,12 +37,27 @@ var kinds = map[string]func(Check) (*target, []error){
 	"unit": unitTarget,
 }
 
-// dialer opens probes' connections. Fallback and the C library's resolver are off
-// because both leave goroutines behind for a while.
-var dialer = net.Dialer{
-	FallbackDelay: -1,
-	KeepAlive:     -1,
-	Resolver:      &net.Resolver{PreferGo: true},
+// dialer opens probes' connections, by way of dial. Fallback is off because it
+// leaves goroutines behind for a while.
+var dialer = net.Dialer{FallbackDelay: -1, KeepAlive: -1}
+
+// dial connects with d. Names are looked up by a resolver of this call's own: one
+// that is shared joins equal questions, and then waits for a silent name server
+// longer than whoever asked.
+func dial(ctx context.Context, d net.Dialer, network, address string) (net.Conn, error) {
+	d.Resolver = &net.Resolver{PreferGo: true, Dial: dialNameServer}
+	return d.DialContext(ctx, network, address)
+}
+
+// dialNameServer opens a resolver's connection, which ends with ctx: the resolver
+// itself waits for its own timeout, 5 s.
+func dialNameServer(ctx context.Context, network, address string) (net.Conn, error) {
+	var d net.Dialer
+	conn, err := d.DialContext(ctx, network, address)
+	if err == nil {
+		context.AfterFunc(ctx, func() { conn.Close() })
+	}
+	return conn, err
 }
 
 // tcpTarget is the kind tcp.
@@ -55,7 +70,7 @@ func tcpTarget(c Check) (*target, []error) {
 		return nil, []error{fmt.Errorf("tcp.address: %w", err)}
 	}
 	connect := func(ctx context.Context) error {
-		conn, err := dialer.DialContext(ctx, "tcp", address)
+		conn, err := dial(ctx, dialer, "tcp", address)
 		if err != nil {
 			return err
 		}
@@ -106,7 +121,7 @@ func explain(err error) string {
 	case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF):
 		return "connection closed before the answer was complete"
 	}
-	text := err.Error()
+	text := plain(err.Error())
 	if len(text) > maxError {
 		text = text[:maxError-3] + "..."
 	}

@@ -4,6 +4,7 @@ import (
 	"crypto/tls"
 	"crypto/x509"
 	"errors"
+	"net/netip"
 )
 
 // TLS says how a server's certificate is judged. The zero value: by the
@@ -21,12 +22,21 @@ type TLS struct {
 	InsecureSkipVerify bool
 }
 
+// withoutZone is a host as others call it: the zone of a link-local address is
+// known on this machine only (RFC 6874, section 4).
+func withoutZone(host string) string {
+	if a, err := netip.ParseAddr(host); err == nil {
+		return a.WithZone("").String()
+	}
+	return host
+}
+
 // config is for connections to host that speak the ALPN protocol. The error is
 // about CA.
 func (t TLS) config(host, protocol string) (*tls.Config, error) {
 	c := &tls.Config{ServerName: t.ServerName, InsecureSkipVerify: t.InsecureSkipVerify, NextProtos: []string{protocol}}
 	if c.ServerName == "" {
-		c.ServerName = host
+		c.ServerName = withoutZone(host)
 	}
 	if t.CA == "" {
 		return c, nil

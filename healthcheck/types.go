@@ -42,7 +42,8 @@ type Check struct {
 	// Soft marks a check of something shared or remote.
 	Soft bool
 	// Jitter is the share of the interval, 0..0.5, by which probes are spread. It
-	// only ever shortens the interval, so that Fall x Interval stays a bound.
+	// only ever shortens the interval, so that Fall x Interval stays a bound. A Pace
+	// chooses within it.
 	Jitter float64
 	// Watch keeps a connection open to notice the service's death at once; for HTTP
 	// and TCP only.

@@ -12,6 +12,9 @@ const (
 	reopenMax = time.Second
 	// longLife is how long a connection must last for its end to be ordinary.
 	longLife = 5 * time.Second
+	// maxWatched is what a watched connection may bring, in bytes: a service that
+	// talks without end would keep a processor busy.
+	maxWatched = 64 << 10
 )
 
 // watch opens a connection and returns when it has ended. lost says that this is
@@ -19,25 +22,28 @@ const (
 type watch func(ctx context.Context) (lost bool)
 
 // watchAddress is the watch of a TCP address; timeout bounds the opening. What
-// the service sends is read and thrown away.
+// the service sends is read and thrown away, maxWatched bytes of it: then the
+// connection is closed, which is no reason to probe.
 func watchAddress(address string, timeout time.Duration) watch {
 	return func(ctx context.Context) bool {
 		d := dialer
 		d.KeepAlive = 0 // the default: on, so that a vanished peer is noticed at last
 		d.Timeout = timeout
-		conn, err := d.DialContext(ctx, "tcp", address)
+		conn, err := dial(ctx, d, "tcp", address)
 		if err != nil {
 			return refused(err)
 		}
 		defer conn.Close()
 		defer bind(ctx, conn)()
-		drain(conn)
-		return true
+		return drain(conn) < maxWatched
 	}
 }
 
-func drain(conn net.Conn) {
-	io.CopyBuffer(struct{ io.Writer }{io.Discard}, struct{ io.Reader }{conn}, make([]byte, 512))
+// drain reads until the connection ends or has brought maxWatched bytes, and says
+// how many came.
+func drain(conn net.Conn) int64 {
+	n, _ := io.CopyBuffer(struct{ io.Writer }{io.Discard}, io.LimitReader(conn, maxWatched), make([]byte, 512))
+	return n
 }
 
 // ending is how a watch ended.

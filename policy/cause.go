@@ -2,6 +2,7 @@ package policy
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 )
 
@@ -58,6 +59,35 @@ func name(names []string, i int) string {
 	return fmt.Sprintf("invalid(%d)", i)
 }
 
+// unname finds the value with a name.
+func unname[T ~uint8](v *T, names []string, text []byte, what string) error {
+	i := slices.Index(names, string(text))
+	if i < 0 {
+		return fmt.Errorf("policy: %q is not %s", text, what)
+	}
+	*v = T(i)
+	return nil
+}
+
+// MarshalText gives the name that status and metrics use.
+func (s Severity) MarshalText() ([]byte, error) { return []byte(s.String()), nil }
+
+// UnmarshalText reads that name.
+func (s *Severity) UnmarshalText(text []byte) error {
+	return unname(s, severityNames[:], text, "a severity")
+}
+
+// MarshalText gives the name that status and metrics use; no reason has none.
+func (r Reason) MarshalText() ([]byte, error) {
+	if r == 0 {
+		return nil, nil
+	}
+	return []byte(r.String()), nil
+}
+
+// UnmarshalText reads that name.
+func (r *Reason) UnmarshalText(text []byte) error { return unname(r, reasonNames[:], text, "a reason") }
+
 // Cause is one thing that bears on an announcement.
 type Cause struct {
 	Severity Severity
@@ -72,14 +102,22 @@ type Cause struct {
 func Combine(causes ...Cause) Cause {
 	out := Cause{Announced, Normal, ""}
 	for _, c := range causes {
-		switch {
-		case c.Severity > out.Severity, c.Severity == out.Severity && c.Reason < out.Reason:
-			out = c
-		case c.Severity == out.Severity && c.Reason == out.Reason:
-			out.Detail = join(out.Detail, c.Detail)
-		}
+		out = out.and(c)
 	}
 	return out
+}
+
+// and combines two causes; the zero Cause is none.
+func (c Cause) and(d Cause) Cause {
+	switch {
+	case d.Reason == 0:
+		return c
+	case c.Reason == 0, d.Severity > c.Severity, d.Severity == c.Severity && d.Reason < c.Reason:
+		return d
+	case d.Severity == c.Severity && d.Reason == c.Reason:
+		c.Detail = join(c.Detail, d.Detail)
+	}
+	return c
 }
 
 func join(a, b string) string {

@@ -1,6 +1,9 @@
 package policy
 
-import "time"
+import (
+	"slices"
+	"time"
+)
 
 // Verdict is what is known of something that can fail.
 type Verdict uint8
@@ -16,6 +19,14 @@ var verdictNames = [...]string{"unknown", "up", "down"}
 
 // String gives "unknown", "up" or "down".
 func (v Verdict) String() string { return name(verdictNames[:], int(v)) }
+
+// MarshalText gives "unknown", "up" or "down".
+func (v Verdict) MarshalText() ([]byte, error) { return []byte(v.String()), nil }
+
+// UnmarshalText reads one of those.
+func (v *Verdict) UnmarshalText(text []byte) error {
+	return unname(v, verdictNames[:], text, "a verdict")
+}
 
 // FailureWindow is how long a failure counts towards the wait of the next return.
 const FailureWindow = time.Hour
@@ -73,10 +84,14 @@ func wait(n int, after []time.Duration) time.Duration {
 	return after[min(n, len(after))-1]
 }
 
-// recent copies the times that are within the failure window. Times of the
-// future (a clock that was set back) become now: they count, but not for longer
-// than any other.
+// recent keeps the times that are within the failure window, never changing what
+// it was given. Times of the future (a clock that was set back) become now: they
+// count, but not for longer than any other.
 func recent(ts []time.Time, now time.Time) []time.Time {
+	outside := func(t time.Time) bool { return t.After(now) || now.Sub(t) >= FailureWindow }
+	if !slices.ContainsFunc(ts, outside) {
+		return slices.Clip(ts)
+	}
 	var out []time.Time
 	for _, t := range ts {
 		if t.After(now) {

@@ -2,21 +2,24 @@ package policy
 
 import (
 	"net/netip"
+	"slices"
 	"time"
 
 	"github.com/catchment-bgp/catchment/policy/control"
 	"github.com/catchment-bgp/catchment/policy/flap"
 )
 
-// LoadConfig configures load control.
+// LoadConfig configures load control. Its zero value is: none.
 type LoadConfig struct {
-	// Control has the mode, off by default, and the target.
+	// Control has the mode, off by default, the target and the curves.
 	Control control.Config
 	Flap    flap.Config
-	// AllowWithdraw lets the ladders' withdrawals be used without a grant.
+	// AllowWithdraw lets rungs be used that withdraw, or make others withdraw.
 	AllowWithdraw bool
-	// DwellUp is the least time on a rung before the next higher one, DwellDown
-	// before the next lower one.
+	// UpAfter is how long more must be wanted before a step up; 0: 20 s.
+	UpAfter time.Duration
+	// DwellUp is the least time on a rung before the next higher one (half of it
+	// while the load is over the capacity), DwellDown before the next lower one.
 	DwellUp, DwellDown time.Duration
 	// DownAfter is how long the load must be low before a step down.
 	DownAfter time.Duration
@@ -33,19 +36,21 @@ type Link struct {
 	Capacity float64
 	// Period is the time between its figures: after three without one it is stale.
 	Period time.Duration
-	// Landing is the share of what is shed here that is expected at our other
-	// links, until it has been measured.
+	// Landing is the share of what is shed here, 0..1, that is expected at our
+	// other links, until it has been measured.
 	Landing float64
 	// Off says why nothing can be shed here, if so.
 	Off string
 }
 
-// Climber is a neighbour with a ladder.
+// Climber is a neighbour as load control sees it. One without rungs is only
+// charged for what its AS is shown.
 type Climber struct {
 	Name string
 	ASN  uint32
 	Link string
-	// Weight is the neighbour's share of its link's demand; 0: an equal part.
+	// Weight is the neighbour's share of its link's demand; 0: an equal part of
+	// what the others leave.
 	Weight float64
 	// Rungs from the first above "as configured" to the top.
 	Rungs []Rung
@@ -58,7 +63,8 @@ type Climber struct {
 
 // Rung is one step of a ladder.
 type Rung struct {
-	// Sheds is the share of the neighbour's demand expected to leave, 0..1.
+	// Sheds is the share of the neighbour's demand, 0..1, expected to be gone on
+	// this rung.
 	Sheds float64
 	// Withdraw takes the routes away.
 	Withdraw bool
@@ -69,57 +75,44 @@ type Rung struct {
 	Prefixes []netip.Prefix
 }
 
+// Governs returns the rung whose values hold for a prefix while the climber stands
+// on a rung: the highest up to there that touches it; 0: as configured.
+func (c Climber) Governs(rung int, p netip.Prefix) int {
+	for r := min(rung, len(c.Rungs)); r > 0; r-- {
+		if ps := c.Rungs[r-1].Prefixes; len(ps) == 0 || slices.Contains(ps, p) {
+			return r
+		}
+	}
+	return 0
+}
+
 // Sample is the newest figure of a link's load, or of the node's own resources.
 type Sample struct {
 	// Load and Capacity are in one unit, bit/s for links; of the node's resources
 	// the capacity is 1. Capacity 0: as configured.
-	Load, Capacity float64
+	Load     float64 `json:"load"`
+	Capacity float64 `json:"capacity,omitempty"`
 	// At is when the figure was true; zero: there is none.
-	At time.Time
+	At time.Time `json:"at"`
 }
 
 // Session is what is known of a neighbour's BGP session.
 type Session struct {
-	Up bool
+	Up bool `json:"up"`
 	// Losses counts how often it went down since the process began.
-	Losses uint64
+	Losses uint64 `json:"losses"`
 }
 
 // Pin is an operator's word that a neighbour stays on a rung.
 type Pin struct {
-	Neighbor string    `json:"neighbor"`
-	Rung     int       `json:"rung"`
-	Reason   string    `json:"reason"`
-	By       string    `json:"by,omitempty"`
-	Since    time.Time `json:"since"`
-	Until    time.Time `json:"until,omitzero"` // zero: until it is lifted
+	Neighbor string `json:"neighbor"`
+	// Rung to stand on; one past the top is the top.
+	Rung   int       `json:"rung"`
+	Reason string    `json:"reason"`
+	By     string    `json:"by,omitempty"`
+	Since  time.Time `json:"since"`
+	Until  time.Time `json:"until,omitzero"` // zero: until it is lifted
 }
 
-// LinkDecision is what was found and asked for on a link.
-type LinkDecision struct {
-	Name string
-	// Known is false before the first figure.
-	Known, Stale bool
-	// Utilization is the load in shares of the capacity, Age that of its figure.
-	Utilization float64
-	Age         time.Duration
-	// Shed, Slowdown and Drop are what the controller asks for.
-	Shed, Slowdown, Drop float64
-	// Absorb is true when there is more to shed than anything can take.
-	Absorb bool
-	// Detail says in a few words what holds back, if anything.
-	Detail string
-}
-
-// ClimberDecision is where a neighbour stands on its ladder.
-type ClimberDecision struct {
-	Name string
-	// Rung in force; 0: as configured.
-	Rung int
-	// Shed is what the rung is believed to shed of the neighbour's demand.
-	Shed float64
-	// Penalty is the highest that routers of the neighbour's AS may keep of us.
-	Penalty float64
-	// Detail says why it stands there.
-	Detail string
-}
+// Active says whether the pin still holds.
+func (p Pin) Active(now time.Time) bool { return p.Until.IsZero() || now.Before(p.Until) }

@@ -1,8 +1,7 @@
 package policy
 
 import (
-	"fmt"
-	"strings"
+	"net/netip"
 	"time"
 )
 
@@ -14,12 +13,16 @@ type Config struct {
 	ReturnAfter []time.Duration
 	// Grace is how long a way back may be missing before its family is withdrawn.
 	Grace time.Duration
+	Load  LoadConfig
 }
 
 // Service is what is announced as one.
 type Service struct {
 	Name      string
 	Neighbors []Neighbor
+	// Prefixes that it has: rungs may touch some of them, and the flap ledger is
+	// kept for each.
+	Prefixes []netip.Prefix
 }
 
 // Neighbor is one that a service is announced to.
@@ -41,6 +44,20 @@ type Input struct {
 	// WayBack4 and WayBack6 say whether replies of a family find their way: Up
 	// with a default route or a full view, or where none is required.
 	WayBack4, WayBack6 Verdict
+	// Samples has the newest figure of each link by name; a missing one is none.
+	Samples map[string]Sample
+	// Node is the newest figure of the node's own resources, as a share of them.
+	Node Sample
+	// Sessions has what is known of each neighbour's session by name.
+	Sessions map[string]Session
+	Pins     []Pin
+	// OthersMoved is when another node of the site, or one that shares clients
+	// with it, last changed its announcements; zero: never, or not known.
+	OthersMoved time.Time
+	// Room is how much the other nodes can take before one is nearly full, in the
+	// unit of the links' samples, and RoomAt when that was true; zero: nobody says.
+	Room   float64
+	RoomAt time.Time
 }
 
 // Health is the verdict of a service's checks.
@@ -55,6 +72,7 @@ type State struct {
 	Services map[string]ServiceState `json:"services,omitempty"`
 	WayBack4 WayBackState            `json:"way_back_4"`
 	WayBack6 WayBackState            `json:"way_back_6"`
+	Load     LoadState               `json:"load,omitzero"`
 }
 
 // ServiceState is what is remembered of one service.
@@ -76,6 +94,9 @@ type WayBackState struct {
 // Decision is what shall be.
 type Decision struct {
 	Services []ServiceDecision
+	// Links and Climbers are what load control found, in the order configured.
+	Links    []LinkDecision
+	Climbers []ClimberDecision
 	// Wake is when the decision may change without any new input; zero: never.
 	Wake time.Time
 }
@@ -96,79 +117,71 @@ type ServiceDecision struct {
 type NeighborDecision struct {
 	Name       string
 	IPv4, IPv6 Cause
+	// Rung of the neighbour's ladder that load control or a pin put in force for
+	// this service; 0: as configured. It bears on what is announced in a family
+	// whose cause is Load; Climber.Governs says which rung's values a prefix has.
+	Rung int
 }
 
 // Next decides. It never changes its arguments.
-func Next(c Config, s State, in Input) (State, Decision) {
-	var d Decision
-	wake := func(t time.Time) {
-		if t.After(in.Now) && (d.Wake.IsZero() || t.Before(d.Wake)) {
-			d.Wake = t
-		}
-	}
-	next := State{Services: make(map[string]ServiceState, len(c.Services))}
-	var back families
-	next.WayBack4, back.v4 = s.WayBack4.next(in.Now, in.WayBack4, c, "IPv4", wake)
-	next.WayBack6, back.v6 = s.WayBack6.next(in.Now, in.WayBack6, c, "IPv6", wake)
-	for _, svc := range c.Services {
-		state, sd := svc.next(c, s.Services[svc.Name], in, back, wake)
-		next.Services[svc.Name] = state
-		d.Services = append(d.Services, sd)
-	}
-	return next, d
-}
+func Next(c Config, s State, in Input) (State, Decision) { return new(Buffer).Next(c, s, in) }
 
 // families are the causes that bear on one address family each.
-type families struct{ v4, v6 []Cause }
+type families struct{ v4, v6 Cause }
 
 // next decides for one service.
-func (svc Service) next(c Config, was ServiceState, in Input, back families, wake func(time.Time)) (ServiceState, ServiceDecision) {
-	h := in.Health[svc.Name]
+func (svc *Service) next(r *round, was ServiceState, back families, sd *ServiceDecision) ServiceState {
+	h := r.in.Health[svc.Name]
 	var now ServiceState
 	var until time.Time
-	now.Hard, until = was.Hard.next(in.Now, h.Hard, c.ReturnAfter)
+	now.Hard, until = was.Hard.next(r.in.Now, h.Hard, r.c.ReturnAfter)
 	hard := failure(Withdrawn, HardFailure, now.Hard, h.Hard, h.HardDetail, until)
-	wake(until)
-	now.Soft, until = was.Soft.next(in.Now, h.Soft, c.ReturnAfter)
+	r.wake(until)
+	now.Soft, until = was.Soft.next(r.in.Now, h.Soft, r.c.ReturnAfter)
 	soft := failure(Steered, SoftFailure, now.Soft, h.Soft, h.SoftDetail, until)
-	wake(until)
+	r.wake(until)
 
-	sd := ServiceDecision{Name: svc.Name}
-	for _, n := range svc.Neighbors {
-		words := overrides(in, svc.Name, n.Name, wake)
-		sd.Neighbors = append(sd.Neighbors, NeighborDecision{
-			Name: n.Name,
-			IPv4: decide(n.IPv4, hard, back.v4, soft, words),
-			IPv6: decide(n.IPv6, hard, back.v6, soft, words),
-		})
+	sd.Name, sd.Neighbors = svc.Name, resize(sd.Neighbors, len(svc.Neighbors))
+	for i := range svc.Neighbors {
+		n := &svc.Neighbors[i]
+		w := r.words(svc.Name, n.Name)
+		rung, load := 0, families{}
+		if !w.announce {
+			rung, load = r.loadCauses(svc, n.Name, i)
+		}
+		sd.Neighbors[i] = NeighborDecision{
+			Name: n.Name, Rung: rung,
+			IPv4: decide(n.IPv4, hard, back.v4, soft, load.v4, w),
+			IPv6: decide(n.IPv6, hard, back.v6, soft, load.v6, w),
+		}
 	}
 	sd.Cause = summary(svc, sd.Neighbors)
 	sd.Since = was.Since
 	if sd.Since.IsZero() || was.Last.Severity != sd.Severity || was.Last.Reason != sd.Reason {
-		sd.Since = in.Now
+		sd.Since = r.in.Now
 	}
 	now.Last, now.Since = sd.Cause, sd.Since
-	return now, sd
+	return now
 }
 
-// failure is the cause that a hold brings about, if any.
-func failure(sev Severity, r Reason, h Hold, v Verdict, detail string, until time.Time) []Cause {
+// failure is the cause that a hold brings about; the zero Cause: none.
+func failure(sev Severity, r Reason, h Hold, v Verdict, detail string, until time.Time) Cause {
 	switch {
 	case h.InService:
-		return nil
+		return Cause{}
 	case v == Unknown && r == SoftFailure && !h.Held:
-		return nil // nothing speaks against it yet
+		return Cause{} // nothing speaks against it yet
 	case v == Unknown && detail == "":
 		detail = "not checked yet"
 	case v == Up:
 		detail = "healthy again; returns after " + until.Sub(h.HealthySince).String() + " without a failure"
 	}
-	return []Cause{{sev, r, detail}}
+	return Cause{sev, r, detail}
 }
 
 // next takes in whether the way back is there.
-func (w WayBackState) next(now time.Time, v Verdict, c Config, family string, wake func(time.Time)) (WayBackState, []Cause) {
-	detail := "no " + family + " default route: replies would be lost (add one, or set way_back.require: none)"
+func (w WayBackState) next(r *round, v Verdict, family string) (WayBackState, Cause) {
+	now := r.in.Now
 	switch v {
 	case Up:
 		w.LostSince = time.Time{}
@@ -176,14 +189,18 @@ func (w WayBackState) next(now time.Time, v Verdict, c Config, family string, wa
 		if w.LostSince.IsZero() || now.Before(w.LostSince) {
 			w.LostSince = now
 		}
-		if end := w.LostSince.Add(c.Grace); w.Hold.InService && now.Before(end) {
-			wake(end)
+		if end := w.LostSince.Add(r.c.Grace); w.Hold.InService && now.Before(end) {
+			r.wake(end)
 			v = Up // the grace: as if it were still there
 		}
 	}
 	var until time.Time
-	w.Hold, until = w.Hold.next(now, v, c.ReturnAfter)
-	wake(until)
+	w.Hold, until = w.Hold.next(now, v, r.c.ReturnAfter)
+	r.wake(until)
+	if w.Hold.InService {
+		return w, Cause{}
+	}
+	detail := "no " + family + " default route: replies would be lost (add one, or set way_back.require: none)"
 	if v == Unknown {
 		detail = family + " routes of this machine not read yet"
 	}
@@ -192,22 +209,23 @@ func (w WayBackState) next(now time.Time, v Verdict, c Config, family string, wa
 
 // words is what operators say about one service at one neighbour.
 type words struct {
-	causes     []Cause
+	said       Cause
 	announce   bool // soft failures and load do not count
 	evenIfDead bool // hard failures do not count
 }
 
-func overrides(in Input, service, neighbor string, wake func(time.Time)) words {
+func (r *round) words(service, neighbor string) words {
 	var w words
-	for _, o := range in.Overrides {
-		if !o.covers(service, neighbor) || !o.Active(in.Now) {
+	for i := range r.in.Overrides {
+		o := &r.in.Overrides[i]
+		if !o.covers(service, neighbor) || !o.Active(r.in.Now) {
 			continue
 		}
-		w.causes = append(w.causes, o.cause(in.Now))
-		wake(o.Until)
+		w.said = w.said.and(o.cause(r.in.Now))
+		r.wake(o.Until)
 		switch o.Verb {
 		case Drain:
-			wake(o.WithdrawAt)
+			r.wake(o.WithdrawAt)
 		case Announce:
 			w.announce = true
 			w.evenIfDead = w.evenIfDead || o.EvenIfDead
@@ -217,54 +235,48 @@ func overrides(in Input, service, neighbor string, wake func(time.Time)) words {
 }
 
 // decide combines all causes for one service, neighbour and family.
-func decide(has bool, hard, back, soft []Cause, w words) Cause {
+func decide(has bool, hard, back, soft, load Cause, w words) Cause {
 	if !has {
 		return Cause{Withdrawn, Normal, "no prefix of this family is sent there"}
 	}
-	causes := append([]Cause{}, w.causes...)
+	out := Combine(w.said)
 	if !w.evenIfDead {
-		causes = append(append(causes, hard...), back...)
+		out = out.and(hard).and(back)
 	}
 	if !w.announce {
-		causes = append(causes, soft...)
+		out = out.and(soft).and(load)
 	}
-	return Combine(causes...)
+	return out
 }
 
 // summary is the least severe outcome, with a word on those that differ. Of equal
 // ones it is that whose reason ranks last: what an operator said of one neighbour
 // does not hide that the service is dead.
-func summary(svc Service, ns []NeighborDecision) Cause {
+func summary(svc *Service, ns []NeighborDecision) Cause {
 	best := Cause{Severity: Withdrawn, Reason: Normal, Detail: "no neighbour carries its prefixes"}
 	first := true
-	each := func(visit func(neighbor, family string, c Cause)) {
-		for i, n := range svc.Neighbors {
-			if n.IPv4 {
-				visit(n.Name, "ipv4", ns[i].IPv4)
-			}
-			if n.IPv6 {
-				visit(n.Name, "ipv6", ns[i].IPv6)
-			}
-		}
-	}
-	each(func(_, _ string, c Cause) {
-		if first || c.Severity < best.Severity || c.Severity == best.Severity && c.Reason > best.Reason {
+	better := func(has bool, c Cause) {
+		if has && (first || c.Severity < best.Severity || c.Severity == best.Severity && c.Reason > best.Reason) {
 			best, first = c, false
 		}
-	})
-	var others []string
-	each(func(n, family string, c Cause) {
-		if c.Severity != best.Severity || c.Reason != best.Reason {
-			others = append(others, fmt.Sprintf("%s %s %s: %s", n, family, c.Severity, c.Detail))
-		}
-	})
-	best.Detail = strings.Join(append(nonEmpty(best.Detail), others...), "; ")
-	return best
-}
-
-func nonEmpty(s string) []string {
-	if s == "" {
-		return nil
 	}
-	return []string{s}
+	for i := range ns {
+		better(svc.Neighbors[i].IPv4, ns[i].IPv4)
+		better(svc.Neighbors[i].IPv6, ns[i].IPv6)
+	}
+	detail := best.Detail
+	tell := func(has bool, neighbor, family string, c Cause) {
+		if has && (c.Severity != best.Severity || c.Reason != best.Reason) {
+			if detail != "" {
+				detail += "; "
+			}
+			detail += neighbor + " " + family + " " + c.Severity.String() + ": " + c.Detail
+		}
+	}
+	for i := range ns {
+		tell(svc.Neighbors[i].IPv4, ns[i].Name, "ipv4", ns[i].IPv4)
+		tell(svc.Neighbors[i].IPv6, ns[i].Name, "ipv6", ns[i].IPv6)
+	}
+	best.Detail = detail
+	return best
 }

@@ -129,6 +129,18 @@ func (r *Return) Set(want Returns) error {
 	return err
 }
 
+// Marks says which neighbour each connection mark of ours, under ReturnMask, stands
+// for since the last Set.
+func (r *Return) Marks() map[uint32]string {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	out := make(map[uint32]string, len(r.ids))
+	for name, id := range r.ids {
+		out[leg{id: id}.mark()] = name
+	}
+	return out
+}
+
 // apply brings the kernel to the legs. New routes stand before the rules that
 // lead to them, and rules before the marks; the other way round where they go.
 func (r *Return) apply(legs []leg, have returnFacts) (failures []Failure) {
@@ -163,14 +175,16 @@ func failAll(legs []leg, err error) (failures []Failure) {
 	return failures
 }
 
-// Watch signals when Set has something to do again: something of ours is gone, as
-// when `nft flush ruleset` was run, or the interface or the MAC address of a
-// router has changed, or one that was not known now is. Signals are merged while
+// Watch signals when Set has something to do or to say again: something of ours is
+// gone, as when `nft flush ruleset` was run, or the interface or the MAC address of
+// a router has changed, or one that was not known now is, or a rule of others' now
+// comes before ours, or rp_filter was set. Signals are merged while
 // nobody listens. The channel is closed after ctx has ended.
 func (r *Return) Watch(ctx context.Context) (<-chan struct{}, error) {
 	groups := []uint{
 		unix.RTNLGRP_LINK, unix.RTNLGRP_NEIGH, unix.RTNLGRP_IPV4_IFADDR, unix.RTNLGRP_IPV6_IFADDR,
 		unix.RTNLGRP_IPV4_ROUTE, unix.RTNLGRP_IPV6_ROUTE, unix.RTNLGRP_IPV4_RULE, unix.RTNLGRP_IPV6_RULE,
+		unix.RTNLGRP_IPV4_NETCONF,
 	}
 	inside, cancel := context.WithCancel(ctx)
 	kernel, err := watch(inside, r.ns, groups, r.log, r.matters, r.stale)
@@ -214,7 +228,8 @@ func (r *Return) matters(m message) bool {
 	switch m.kind {
 	case unix.RTM_NEWROUTE, unix.RTM_DELROUTE:
 		t, ok := parseTabled(m.body)
-		return ok && ownTable(t.table)
+		// A default route decides what rp_filter drops.
+		return ok && (ownTable(t.table) || t.dst.Bits() == 0)
 	case unix.RTM_NEWNEIGH, unix.RTM_DELNEIGH:
 		n, ok := parseNear(m.body)
 		in := r.interest.Load()
@@ -240,7 +255,12 @@ func (r *Return) stale() (bool, error) {
 	if len(have.spare(legs)) > 0 || !have.marks.equal(marksOf(legs, r.want.Prefixes)) {
 		return true, nil
 	}
-	return len(failures) == 0 && r.failed != "<nil>" || len(failures) > 0 && fmt.Sprint(setError(failures)) != r.failed, nil
+	for _, l := range legs { // others' rules, routes and sysctls decide as well
+		if err := r.verify(l, have); err != nil {
+			failures = append(failures, l.failure(err))
+		}
+	}
+	return fmt.Sprint(setError(failures)) != r.failed, nil
 }
 
 // leg is one family of a path: where its requests come in and its replies go.

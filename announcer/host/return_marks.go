@@ -48,7 +48,7 @@ func marksOf(legs []leg, prefixes []netip.Prefix) marks {
 	}
 	var m marks
 	var all strings.Builder
-	fmt.Fprintln(&all, prefixes)
+	fmt.Fprintln(&all, behindMangle, prefixes)
 	for _, s := range statements(legs) {
 		m.rules = append(m.rules, s.chain+": "+s.comment)
 		fmt.Fprintf(&all, "%s %q %t %d %q %x\n", s.chain, s.comment, s.leg.ipv6, s.leg.id, s.leg.iface, s.leg.mac)

@@ -16,7 +16,7 @@ import (
 //		set prefixes4 { type ipv4_addr; flags interval; elements = { 198.51.100.0/24 } }
 //		set prefixes6 { type ipv6_addr; flags interval; elements = { 2001:db8:100::/48 } }
 //		chain prerouting {
-//			type filter hook prerouting priority mangle; policy accept;
+//			type filter hook prerouting priority mangle + 10; policy accept;
 //			ip daddr @prefixes4 ct state established,new jump requests
 //			ip6 daddr @prefixes6 ct state established,new jump requests
 //		}
@@ -26,7 +26,7 @@ import (
 //			ct mark & 0xff000000 != 0x00000000 ct mark set ct mark & 0x00ffffff
 //		}
 //		chain output {
-//			type route hook output priority mangle; policy accept;
+//			type route hook output priority mangle + 10; policy accept;
 //			ip saddr @prefixes4 ct mark & 0xff000000 != 0x00000000 jump replies
 //			ip6 saddr @prefixes6 ct mark & 0xff000000 != 0x00000000 jump replies
 //		}
@@ -39,6 +39,9 @@ import (
 // ICMP errors are of state related and mark nothing: they come from routers on the
 // way, not from clients. A chain of type route has the kernel look the way up again
 // when a mark was set.
+//
+// Both come behind what others mark at priority mangle, as iptables does: their
+// bits are kept, and where they write whole marks ours are still the last word.
 func writeMarks(c *nftables.Conn, t *nftables.Table, legs []leg, prefixes []netip.Prefix, sum string) error {
 	c.AddTable(t)
 	for _, ipv6 := range []bool{false, true} {
@@ -50,14 +53,14 @@ func writeMarks(c *nftables.Conn, t *nftables.Table, legs []leg, prefixes []neti
 			return err
 		}
 	}
-	policy := nftables.ChainPolicyAccept
+	policy, priority := nftables.ChainPolicyAccept, nftables.ChainPriorityRef(*nftables.ChainPriorityMangle+behindMangle)
 	chains := map[string]*nftables.Chain{
 		requestsChain: {Name: requestsChain, Table: t},
 		repliesChain:  {Name: repliesChain, Table: t},
 		preroutingChain: {Name: preroutingChain, Table: t, Type: nftables.ChainTypeFilter,
-			Hooknum: nftables.ChainHookPrerouting, Priority: nftables.ChainPriorityMangle, Policy: &policy},
+			Hooknum: nftables.ChainHookPrerouting, Priority: priority, Policy: &policy},
 		outputChain: {Name: outputChain, Table: t, Type: nftables.ChainTypeRoute,
-			Hooknum: nftables.ChainHookOutput, Priority: nftables.ChainPriorityMangle, Policy: &policy},
+			Hooknum: nftables.ChainHookOutput, Priority: priority, Policy: &policy},
 	}
 	for _, name := range []string{requestsChain, repliesChain, preroutingChain, outputChain} {
 		c.AddChain(chains[name])
@@ -69,6 +72,10 @@ func writeMarks(c *nftables.Conn, t *nftables.Table, legs []leg, prefixes []neti
 	}
 	return nil
 }
+
+// behindMangle is how far our chains are behind those of priority mangle; all are
+// before those that translate addresses (50 further on).
+const behindMangle = 10
 
 // intervals are the elements of a set: where each prefix begins, and where what is
 // behind it begins. A prefix that goes to the end of all addresses has no end.

@@ -73,6 +73,31 @@ func (w wire) reply() string {
 	}
 }
 
+// asker starts the service and returns what has it answer a request that a router,
+// by its MAC address, brings over a wire to an interface.
+func (n *testNet) asker(t *testing.T, w wire, iface string) (ask func(mac string)) {
+	t.Helper()
+	var service net.PacketConn
+	n.inside(t, func() (err error) {
+		service, err = net.ListenPacket("udp", fmt.Sprintf("%s:%d", serviceIP, servicePort))
+		return err
+	})
+	t.Cleanup(func() { service.Close() })
+	own := n.link(t, iface).Attrs().HardwareAddr
+	return func(mac string) {
+		t.Helper()
+		router, err := net.ParseMAC(mac)
+		must(t, err)
+		w.request(t, router, own)
+		must(t, service.SetDeadline(time.Now().Add(patience)))
+		b := make([]byte, 16)
+		_, from, err := service.ReadFrom(b)
+		must(t, err)
+		_, err = service.WriteTo([]byte("pong"), from)
+		must(t, err)
+	}
+}
+
 // Two routers share a link, and the default route is elsewhere: each gets the
 // replies to what it brought, also of one and the same flow.
 func TestRepliesGoToTheRouterThatBroughtTheRequest(t *testing.T) {
@@ -87,26 +112,8 @@ func TestRepliesGoToTheRouterThatBroughtTheRequest(t *testing.T) {
 		n.neighbor(t, "eth2", router, mac)
 		want.Paths = append(want.Paths, ReturnPath{Neighbor: router, Router: hop(router), IPv4: true})
 	}
-	var service net.PacketConn
-	n.inside(t, func() (err error) {
-		service, err = net.ListenPacket("udp", fmt.Sprintf("%s:%d", serviceIP, servicePort))
-		return err
-	})
-	defer service.Close()
 	elsewhere, shared := n.wire(t, "eth1p"), n.wire(t, "eth2p")
-	own := n.link(t, "eth2").Attrs().HardwareAddr
-	ask := func(mac string) {
-		t.Helper()
-		router, err := net.ParseMAC(mac)
-		must(t, err)
-		shared.request(t, router, own)
-		must(t, service.SetDeadline(time.Now().Add(patience)))
-		b := make([]byte, 16)
-		_, from, err := service.ReadFrom(b)
-		must(t, err)
-		_, err = service.WriteTo([]byte("pong"), from)
-		must(t, err)
-	}
+	ask := n.asker(t, shared, "eth2")
 	ask(macs[0])
 	if got := elsewhere.reply(); got != "02:00:00:00:00:01" {
 		t.Fatalf("without return paths the reply went to %s", got)
@@ -122,5 +129,35 @@ func TestRepliesGoToTheRouterThatBroughtTheRequest(t *testing.T) {
 	ask("02:00:00:00:00:99") // no neighbour of ours
 	if got := elsewhere.reply(); got != "02:00:00:00:00:01" {
 		t.Errorf("the reply to a stranger's request went to %s, want it by the default route", got)
+	}
+}
+
+// Others mark whole connections and packets at the same place (iptables -t mangle),
+// whether they came before us or after.
+func TestRepliesFollowRequestsBesideOthersMarks(t *testing.T) {
+	const others = `table ip others {
+	chain pre { type filter hook prerouting priority mangle; ct mark set 0x7; }
+	chain out { type route hook output priority mangle; meta mark set 0x9; }
+}`
+	for _, first := range []bool{true, false} {
+		t.Run(fmt.Sprintf("others first: %v", first), func(t *testing.T) {
+			n := twoTransits(t)
+			n.addAddr(t, "lo", serviceIP+"/32")
+			n.neighbor(t, "eth1", "192.0.2.1", "02:00:00:00:00:01")
+			n.neighbor(t, "eth2", "203.0.113.1", "02:00:00:00:00:11")
+			r, _ := newReturn(t, n)
+			if first {
+				n.run(t, "/usr/sbin/nft", others)
+			}
+			must(t, r.Set(returns(b4())))
+			if !first {
+				n.run(t, "/usr/sbin/nft", others)
+			}
+			w := n.wire(t, "eth2p")
+			n.asker(t, w, "eth2")("02:00:00:00:00:11")
+			if got := w.reply(); got != "02:00:00:00:00:11" {
+				t.Errorf("the reply did not leave where the request came in: %s", got)
+			}
+		})
 	}
 }

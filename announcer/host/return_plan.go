@@ -19,6 +19,9 @@ type returnFacts struct {
 	rules  []rule
 	routes []tabled // ours
 	marks  marks
+	// filters is rp_filter by interface, or why it is not known.
+	filters   map[int]int
+	filterErr error
 }
 
 // read takes stock. Where nothing is wanted it needs no right, and leaves out what
@@ -45,6 +48,7 @@ func (r *Return) read(want Returns) (f returnFacts, err error) {
 	if f.addrs, err = r.socket.addresses(); err != nil {
 		return f, err
 	}
+	f.filters, f.filterErr = r.socket.filters()
 	f.nears, err = r.socket.nears()
 	return f, err
 }
@@ -308,6 +312,10 @@ func (l leg) clashes(u rule) bool {
 var (
 	anywhere4 = netip.MustParseAddr("198.18.255.254")
 	anywhere6 = netip.MustParseAddr("2001:2::fffe")
+	// Where routes to every network stand in place of a default route those have
+	// none; a root name server (a.root-servers.net) has.
+	somewhere4 = netip.MustParseAddr("198.41.0.4")
+	somewhere6 = netip.MustParseAddr("2001:503:ba3e::2:30")
 )
 
 // verify asks the kernel whether replies would go where the leg says, and whether
@@ -325,18 +333,31 @@ func (r *Return) verify(l leg, have returnFacts) error {
 		return fmt.Errorf("replies would leave by %s via %v: a rule of `ip rule` stands before ours (priority %d); give it a higher number, or let it pass marks of %#x",
 			have.names[way.index], way.gateway, ReturnPriority, uint32(ReturnMask))
 	}
+	q.mark = 0
+	way, err = r.socket.lookup(q)
+	if err != nil && !r.routed(l.ipv6) {
+		return fmt.Errorf("the kernel drops replies before they can be marked: this machine has no route for them: %w: add a default route of %s, whatever its metric", err, l.family())
+	}
 	if l.ipv6 {
 		return nil // the kernel has no rp_filter for IPv6
 	}
-	filters, err := r.socket.filters()
-	if err != nil || filters[l.index] != strictFilter {
-		return err
+	if have.filterErr != nil || have.filters[l.index] != strictFilter {
+		return have.filterErr
 	}
-	q.mark = 0
-	if way, err = r.socket.lookup(q); err == nil && way.index == l.index {
+	if err == nil && way.index == l.index {
 		return nil
 	}
 	return fmt.Errorf("rp_filter is strict, and drops requests that come in by %s while the default route is elsewhere: `sysctl net.ipv4.conf.%s.rp_filter=2` (and net.ipv4.conf.all.rp_filter, if 1)", l.iface, l.iface)
+}
+
+// routed says whether this machine has a route to a known place of the Internet.
+func (r *Return) routed(ipv6 bool) bool {
+	to := somewhere4
+	if ipv6 {
+		to = somewhere6
+	}
+	_, err := r.socket.lookup(lookup{to: to})
+	return err == nil
 }
 
 // source is an address of this machine in a service's prefix, as replies have it;

@@ -3,6 +3,7 @@ package host
 import (
 	"context"
 	"errors"
+	"maps"
 	"os"
 	"os/exec"
 	"slices"
@@ -106,14 +107,14 @@ func TestReturnPathsStandAsNftAndIPShowThem(t *testing.T) {
 	must(t, r.Set(returns(a4(), b4(), b6())))
 	wantText(t, "the kernel", n.held(t),
 		"elements = { 198.51.100.0/24 }", "elements = { 2001:db8:100::/48 }",
-		"type filter hook prerouting priority mangle; policy accept;",
+		"type filter hook prerouting priority mangle + 10; policy accept;",
 		"ip daddr @prefixes4 ct state established,new jump requests",
 		"ip6 daddr @prefixes6 ct state established,new jump requests",
 		`meta nfproto ipv4 iifname "eth1" ct mark set ct mark & 0x01ffffff | 0x01000000 return comment "from transit-a, IPv4"`,
 		`meta nfproto ipv4 iifname "eth2" ct mark set ct mark & 0x02ffffff | 0x02000000 return comment "from transit-b, IPv4"`,
 		`meta nfproto ipv6 iifname "eth2" ct mark set ct mark & 0x03ffffff | 0x03000000 return comment "from transit-b6, IPv6"`,
 		"ct mark != 0x00000000/8 ct mark set ct mark & 0x00ffffff",
-		"type route hook output priority mangle; policy accept;",
+		"type route hook output priority mangle + 10; policy accept;",
 		"ip saddr @prefixes4 ct mark != 0x00000000/8 jump replies",
 		"ct mark 0x02000000/8 meta mark set meta mark & 0x02ffffff | 0x02000000 return",
 		"1790:\tfrom all fwmark 0x1000000/0xff000000 lookup 17901 proto 202",
@@ -121,7 +122,13 @@ func TestReturnPathsStandAsNftAndIPShowThem(t *testing.T) {
 		"1790:\tfrom all fwmark 0x3000000/0xff000000 lookup 17903 proto 202",
 		"default via 192.0.2.1 dev eth1 table 17901", "default via 203.0.113.1 dev eth2 table 17902",
 		"default via 2001:db8:b::1 dev eth2 table 17903")
+	if got, want := r.Marks(), map[uint32]string{1 << 24: "transit-a", 2 << 24: "transit-b", 3 << 24: "transit-b6"}; !maps.Equal(got, want) {
+		t.Errorf("marks %v, want %v", got, want)
+	}
 	must(t, r.Set(Returns{}))
+	if got := r.Marks(); len(got) != 0 {
+		t.Errorf("marks of nothing: %v", got)
+	}
 	if got := n.held(t); got != clean {
 		t.Errorf("left over:\n%s\nwant\n%s", got, clean)
 	}
@@ -352,4 +359,48 @@ func TestReturnWatchTellsOfLoss(t *testing.T) {
 			eventually(t, "all stands again", func() bool { return r.Set(returns(b4(), a4())) == nil && n.held(t) == before })
 		})
 	}
+}
+
+// What others do may take replies away while all that is ours stands.
+func TestReturnWatchTellsOfOthersWhoTakeRepliesAway(t *testing.T) {
+	for name, c := range map[string]struct{ do, undo, want string }{
+		"a rule before ours": {"ip rule add priority 100 lookup main", "ip rule del priority 100", "a rule of `ip rule` stands before ours"},
+		"a route in our table": {"ip route prepend blackhole default table 17901", "ip route del blackhole default table 17901",
+			"the kernel has no way for replies with mark 0x1000000"},
+		"rp_filter": {"sysctl -q net.ipv4.conf.eth2.rp_filter=1", "sysctl -q net.ipv4.conf.eth2.rp_filter=0", "rp_filter is strict"},
+		"the default route, with rp_filter": {"ip route change default via 192.0.2.1 dev eth1", "ip route change default via 203.0.113.1 dev eth2",
+			"rp_filter is strict"},
+		"no default route": {"ip route del default", "ip route add default via 192.0.2.1",
+			"IPv4: the kernel drops replies before they can be marked: this machine has no route for them"},
+		"an unreachable default route": {"ip route replace unreachable default", "ip route replace default via 192.0.2.1",
+			"IPv4: the kernel drops replies before they can be marked: this machine has no route for them"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			n := twoTransits(t)
+			if name == "the default route, with rp_filter" {
+				n.run(t, "ip", "route", "change", "default", "via", "203.0.113.1", "dev", "eth2")
+				n.sysctl(t, "ipv4/conf/eth2/rp_filter", "1")
+			}
+			r, _ := newReturn(t, n)
+			news, stop := watchReturn(t, r)
+			defer stop()
+			must(t, r.Set(returns(b4())))
+			n.run(t, strings.Fields(c.do)...)
+			signal(t, news, c.do)
+			if err := r.Set(returns(b4())); err == nil || !strings.Contains(err.Error(), c.want) {
+				t.Errorf("%v, want %s", err, c.want)
+			}
+			n.run(t, strings.Fields(c.undo)...)
+			eventually(t, "all well again", func() bool { return r.Set(returns(b4())) == nil })
+		})
+	}
+}
+
+// A machine with a full table needs no default route.
+func TestRoutesToEverywhereStandForADefaultRoute(t *testing.T) {
+	n := twoTransits(t)
+	n.run(t, "ip", "route", "del", "default")
+	n.run(t, "ip", "route", "add", "198.41.0.0/24", "via", "192.0.2.1")
+	r, _ := newReturn(t, n)
+	must(t, r.Set(returns(b4())))
 }

@@ -2,6 +2,8 @@ package main
 
 import (
 	"log/slog"
+	"os/signal"
+	"syscall"
 
 	"github.com/spf13/cobra"
 
@@ -26,6 +28,8 @@ prints what each upstream's own table holds, and how long that took.`,
 			if logs {
 				o.Log = slog.New(slog.NewTextHandler(env.Stderr, nil))
 			}
+			// Whoever reads may leave early; what was started is ended all the same.
+			signal.Ignore(syscall.SIGPIPE)
 			return demo.Run(c.Context(), o)
 		},
 	}

@@ -9,6 +9,7 @@ import (
 	"github.com/catchment-bgp/catchment/cmd/catchment/internal/cli"
 	"github.com/catchment-bgp/catchment/cmd/catchment/internal/edgecmd"
 	"github.com/catchment-bgp/catchment/cmd/catchment/internal/nocmd"
+	"github.com/catchment-bgp/catchment/cmd/catchment/internal/simcmd"
 )
 
 // run is the whole program: it returns the exit code. Cancelling ctx is what
@@ -25,7 +26,7 @@ func rootOf(env *cli.Env) *cobra.Command {
 		edgecmd.New(env))
 	noc, flags := nocmd.New(env)
 	root.AddCommand(noc...)
-	root.AddCommand(demoCommand(env), versionCommand(env))
+	root.AddCommand(demoCommand(env), simcmd.New(env), versionCommand(env))
 	flags(root)
 	versionFlag(root)
 	return root

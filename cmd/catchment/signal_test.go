@@ -3,6 +3,7 @@ package main
 import (
 	"bufio"
 	"bytes"
+	"errors"
 	"net"
 	"os"
 	"os/exec"
@@ -15,6 +16,7 @@ import (
 	"google.golang.org/grpc"
 
 	edgev1 "github.com/catchment-bgp/catchment/api/edge/v1"
+	"github.com/catchment-bgp/catchment/cmd/catchment/internal/exit"
 )
 
 // asProgram makes this test binary the program itself.
@@ -77,5 +79,38 @@ func watchUntil(t *testing.T, socket string, signal syscall.Signal) {
 	}
 	if err := cmd.Wait(); err != nil || stderr.Len() > 0 {
 		t.Errorf("%s: %v, stderr %q", signal, err, stderr.String())
+	}
+}
+
+func TestDemoWhoseReaderLeavesCleansUp(t *testing.T) {
+	cmd := exec.Command(os.Args[0], "demo")
+	folder := t.TempDir()
+	cmd.Env = append(os.Environ(), asProgram+"=1", "TMPDIR="+folder)
+	var stderr bytes.Buffer
+	cmd.Stderr = &stderr
+	stdout, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	limit := time.AfterFunc(time.Minute, func() { _ = cmd.Process.Kill() })
+	defer limit.Stop()
+	if line, err := bufio.NewReader(stdout).ReadString('\n'); err != nil || !strings.HasPrefix(line, "catchment demo: ") {
+		t.Errorf("first line %q, error %v", line, err)
+	}
+	if err := stdout.Close(); err != nil {
+		t.Error(err)
+	}
+	var ended *exec.ExitError
+	if err := cmd.Wait(); !errors.As(err, &ended) || ended.ExitCode() != exit.Failed {
+		t.Errorf("%v, stderr %q; want exit %d", err, stderr.String(), exit.Failed)
+	}
+	if want := "catchment: demo: print the story: "; !strings.HasPrefix(stderr.String(), want) {
+		t.Errorf("stderr %q, want %q...", stderr.String(), want)
+	}
+	if left, err := os.ReadDir(folder); err != nil || len(left) > 0 {
+		t.Errorf("left behind: %v %v", left, err)
 	}
 }

@@ -56,7 +56,7 @@ func TestMinimalFileGetsEveryDefault(t *testing.T) {
 				Kind: announcer.Transit, LocalAddress: netip.MustParseAddr("10.77.1.1"), Multihop: 1,
 				HoldTime: 9 * time.Second, IPv4: true,
 			},
-			NextHop4: netip.MustParseAddr("10.77.1.1"),
+			NextHop4: netip.MustParseAddr("10.77.1.1"), Weight: 1,
 		}},
 		Services: []Service{{
 			Name:      "video",
@@ -72,6 +72,8 @@ func TestMinimalFileGetsEveryDefault(t *testing.T) {
 		Load: LoadControl{
 			Mode: LoadOff, Target: 0.82, Interval: time.Second, DwellUp: 2 * time.Minute,
 			DwellDown: 15 * time.Minute, DownAfter: 10 * time.Minute,
+			DeadTime: 3 * time.Minute,
+			Flap:     Flap{Profiles: []FlapProfile{FlapCisco, FlapJuniper}, Exploration: 2, Margin: 0.1},
 		},
 		LeaveHold:   2 * time.Second,
 		WayBack:     WayBack{Required: true, Grace: 5 * time.Second},
@@ -99,8 +101,7 @@ func TestContractExampleLoads(t *testing.T) {
 	}
 	wantWarnings(t, warnings,
 		"contract.yaml:7: central: it is checked, but this version works without a centre; leave it out",
-		"contract.yaml:33: services[0].prefixes[1]: 2001:db8:100::/48 is not announced at transit-a, whose session carries no IPv6; write families: [ipv4, ipv6] there, or add a session",
-		"contract.yaml:42: load.mode: pi is checked, but this version steers nothing by load; write off")
+		"contract.yaml:33: services[0].prefixes[1]: 2001:db8:100::/48 is not announced at transit-a, whose session carries no IPv6; write families: [ipv4, ipv6] there, or add a session")
 }
 
 // wantWarnings wants just these warnings, in the order of the file.
@@ -118,8 +119,7 @@ func wantWarnings(t *testing.T, got []Problem, want ...string) {
 func TestFullExampleWarnsOnlyOfWhatHasNoEffectYet(t *testing.T) {
 	cfg, warnings := parseFile(t, "edge.yaml")
 	wantWarnings(t, warnings,
-		"edge.yaml:10: central: it is checked, but this version works without a centre; leave it out",
-		"edge.yaml:174: load.mode: pi is checked, but this version steers nothing by load; write off")
+		"edge.yaml:10: central: it is checked, but this version works without a centre; leave it out")
 	a, b, rs := cfg.Neighbors[0], cfg.Neighbors[2], cfg.Neighbors[3]
 	if a.Labels["Rack"] != "7" {
 		t.Errorf("the label's case or text is lost: %v", a.Labels)

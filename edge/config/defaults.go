@@ -35,7 +35,21 @@ const (
 	defaultDwellUp      = 120 * time.Second
 	defaultDwellDown    = 15 * time.Minute
 	defaultDownAfter    = 10 * time.Minute
+	defaultDeadTime     = 180 * time.Second
+
+	defaultSmooth          = 5 * time.Second
+	defaultResourcesPeriod = time.Second
+	defaultSessionsPeriod  = 5 * time.Second
+	defaultQualityPeriod   = 30 * time.Second
+
+	defaultLanding     = 1.0
+	defaultWeight      = 1.0
+	defaultExploration = 2.0
+	defaultMargin      = 0.1
 )
+
+// defaultProfiles are all makers: a network's routers are not known.
+func defaultProfiles() []FlapProfile { return []FlapProfile{FlapCisco, FlapJuniper} }
 
 // defaultReturnAfter is the wait before a service returns, by the hard failures
 // of the last hour.

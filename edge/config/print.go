@@ -57,15 +57,7 @@ func (c *Config) raw() *rawConfig {
 		Control:   new("unix://" + c.Control),
 		Metrics:   given(c.Metrics),
 		LeaveHold: new(duration(c.LeaveHold)),
-		Load: &rawLoad{
-			Mode:          &c.Load.Mode,
-			Target:        &c.Load.Target,
-			Interval:      new(duration(c.Load.Interval)),
-			AllowWithdraw: &c.Load.AllowWithdraw,
-			DwellUp:       new(duration(c.Load.DwellUp)),
-			DwellDown:     new(duration(c.Load.DwellDown)),
-			DownAfter:     new(duration(c.Load.DownAfter)),
-		},
+		Load:      rawLoadOf(&c.Load),
 		WayBack: &rawWayBack{
 			Require: new(wayBackName(either(c.WayBack.Required, "default", "none"))),
 			Grace:   new(duration(c.WayBack.Grace)),
@@ -80,36 +72,6 @@ func (c *Config) raw() *rawConfig {
 			Address: &c.Central.Address,
 			TLS:     &rawTLS{CA: &c.Central.TLS.CA, Cert: &c.Central.TLS.Cert, Key: &c.Central.TLS.Key},
 		}
-	}
-	return r
-}
-
-func rawLinkOf(l Link) rawLink {
-	return rawLink{
-		Name:      &l.Name,
-		Capacity:  (*bitRate)(given(l.Capacity)),
-		Interface: given(l.Interface),
-		Feed:      rawFeedOf(l.Feed),
-		Fast:      rawSourceOf(l.Fast),
-		Exact:     rawSourceOf(l.Exact),
-	}
-}
-
-func rawFeedOf(f *Feed) *rawFeed {
-	if f == nil {
-		return nil
-	}
-	return &rawFeed{URL: new(redact(f.URL)), Period: new(duration(f.Period))}
-}
-
-func rawSourceOf(s *Source) *rawSource {
-	if s == nil {
-		return nil
-	}
-	r := &rawSource{Interface: given(s.Interface), Feed: rawFeedOf(s.Feed)}
-	if p := s.Prometheus; p != nil {
-		r.Prometheus = &rawPrometheus{URL: new(redact(p.URL)), Query: new(multiline(p.Query))}
-		r.Period = new(duration(p.Period))
 	}
 	return r
 }
@@ -136,6 +98,8 @@ func rawNeighborOf(n Neighbor) rawNeighbor {
 		LocalPref:     metricOf(n.LocalPref),
 		Communities:   n.Communities,
 		Link:          given(n.Link),
+		Weight:        &n.Weight,
+		EdgesAtASN:    n.EdgesAtASN,
 		Return:        new(returnName(either(n.Symmetric, "symmetric", "routed"))),
 		NextHop:       &rawNextHop{IPv4: addrOf(n.NextHop4), IPv6: addrOf(n.NextHop6)},
 		Ladder:        each(n.Ladder, rawRungOf),
@@ -173,6 +137,7 @@ func rawRungOf(g Rung) rawRung {
 	if g.ShedsSet {
 		r.Sheds = &g.Sheds
 	}
+	r.Leaves = given(g.Leaves)
 	return r
 }
 

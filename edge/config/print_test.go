@@ -15,6 +15,7 @@ import (
 	"github.com/catchment-bgp/catchment/announcer"
 	"github.com/catchment-bgp/catchment/community"
 	"github.com/catchment-bgp/catchment/healthcheck"
+	"github.com/catchment-bgp/catchment/load"
 )
 
 func TestPrintedConfigLoadsAgain(t *testing.T) {
@@ -163,13 +164,23 @@ func drawConfig(t *rapid.T) *Config {
 			DwellUp:       drawDuration(t, time.Second, day, "dwell up"),
 			DwellDown:     drawDuration(t, time.Second, day, "dwell down"),
 			DownAfter:     drawDuration(t, time.Second, day, "down after"),
+			DeadTime:      drawDuration(t, time.Second, time.Hour, "dead time"),
+			Node:          drawResources(t),
+			Quality:       rapid.SampledFrom([]time.Duration{0, 5 * time.Second, time.Hour}).Draw(t, "quality"),
+			Slowdown:      drawCurve(t, "slowdown"), Drop: drawCurve(t, "drop"),
+			Flap: Flap{
+				Profiles:    rapid.SampledFrom([][]FlapProfile{{FlapCisco}, {FlapJuniper}, {FlapJuniper, FlapCisco}}).Draw(t, "profiles"),
+				Exploration: rapid.Float64Range(1, 10).Draw(t, "exploration"), Margin: rapid.Float64Range(0, 0.9).Draw(t, "margin"),
+			},
 		},
 		LeaveHold:   drawDuration(t, 0, time.Minute, "leave hold"),
 		WayBack:     WayBack{Required: rapid.Bool().Draw(t, "required"), Grace: drawDuration(t, 0, time.Hour, "grace")},
 		ReturnAfter: []time.Duration{drawDuration(t, time.Second, time.Hour, "return"), drawDuration(t, 2*time.Hour, day, "return")},
 		Links: []Link{{
-			Name: "l", Capacity: rapid.Uint64Range(0, maxBitRate).Draw(t, "capacity"),
-			Exact: &Source{Prometheus: &Prometheus{
+			Name: "l", Capacity: rapid.Uint64Range(0, maxBitRate).Draw(t, "capacity"), Landing: rapid.Float64Range(0, 1).Draw(t, "landing"),
+			Smooth: drawDuration(t, 0, time.Minute, "smooth"),
+			Fast:   &Source{Interface: "eth1", Direction: rapid.SampledFrom([]load.Direction{load.Busier, load.Transmit, load.Receive}).Draw(t, "direction")},
+			Exact: &Source{Delay: drawDuration(t, 0, time.Hour, "delay"), Average: drawDuration(t, 0, time.Hour, "average"), Prometheus: &Prometheus{
 				URL: "http://x/", Query: drawText(t, "query") + "\nx", Period: drawDuration(t, time.Second, time.Hour, "period"),
 			}},
 		}},
@@ -179,6 +190,27 @@ func drawConfig(t *rapid.T) *Config {
 	}
 	cfg.Services = []Service{drawService(t, cfg.Neighbors)}
 	return cfg
+}
+
+// drawResources draws what is watched, or nothing.
+func drawResources(t *rapid.T) load.Resources {
+	if !rapid.Bool().Draw(t, "resources") {
+		return load.Resources{}
+	}
+	return load.Resources{
+		CPU: true, Interfaces: []load.Interface{{Name: "eth0"}, {Name: "eth1", Speed: 1e9}}, Disks: []string{"*"},
+		Sessions: rapid.IntRange(0, 1000).Draw(t, "sessions"), PressureIO: rapid.SampledFrom([]float64{0, 0.2}).Draw(t, "pressure"),
+		Period: drawDuration(t, time.Second, time.Minute, "period"), SessionsPeriod: drawDuration(t, time.Second, time.Hour, "sessions period"),
+	}
+}
+
+// drawCurve draws corners whose loads grow and whose shares do not fall.
+func drawCurve(t *rapid.T, label string) []Point {
+	var out []Point
+	for i := range rapid.IntRange(0, 3).Draw(t, label) {
+		out = append(out, Point{float64(i) + rapid.Float64Range(0, 0.9).Draw(t, label), (float64(i) + rapid.Float64Range(0, 1).Draw(t, label)) / 3})
+	}
+	return out
 }
 
 func drawNeighbor(t *rapid.T, i int) Neighbor {
@@ -198,6 +230,7 @@ func drawNeighbor(t *rapid.T, i int) Neighbor {
 		AllowPrepend: true, MaxPrefixes: rapid.IntRange(1, 1000).Draw(t, "max"),
 		Contact: drawText(t, "contact"), Prepend: rapid.IntRange(0, 5).Draw(t, "prepend"),
 		MED: drawMetric(t, "med"), Communities: drawCommunities(t), Link: "l",
+		Weight:    rapid.Float64Range(0.001, 1000).Draw(t, "weight"),
 		Symmetric: rapid.Bool().Draw(t, "symmetric"), NextHop4: netip.AddrFrom4([4]byte{10, 0, byte(i), 1}),
 	}
 	if n.Symmetric {
@@ -216,7 +249,7 @@ func drawNeighbor(t *rapid.T, i int) Neighbor {
 		n.Ladder = append(n.Ladder, Rung{Prepend: n.Prepend + 1, PrependSet: true, Communities: drawCommunities(t)})
 	}
 	n.Ladder = append(n.Ladder,
-		Rung{MED: announcer.Metric{Value: 1, Set: true}, GSHUT: true, Sheds: rapid.Float64Range(0, 1).Draw(t, "sheds"), ShedsSet: true},
+		Rung{MED: announcer.Metric{Value: 1, Set: true}, GSHUT: true, Sheds: rapid.Float64Range(0, 1).Draw(t, "sheds"), ShedsSet: true, Leaves: rapid.Bool().Draw(t, "leaves")},
 		Rung{Withdraw: true, Prefixes: []netip.Prefix{netip.MustParsePrefix("198.51.100.0/24")}})
 	return n
 }

@@ -46,6 +46,9 @@ type rawLink struct {
 	Feed      *rawFeed   `yaml:"feed,omitempty"`
 	Fast      *rawSource `yaml:"fast,omitempty"`
 	Exact     *rawSource `yaml:"exact,omitempty"`
+	Direction *direction `yaml:"direction,omitempty"`
+	Smooth    *duration  `yaml:"smooth,omitempty"`
+	Landing   *float64   `yaml:"landing,omitempty"`
 }
 
 // rawSource has its period beside the kind: {prometheus: {...}, period: 60s}.
@@ -54,6 +57,9 @@ type rawSource struct {
 	Feed       *rawFeed       `yaml:"feed,omitempty"`
 	Prometheus *rawPrometheus `yaml:"prometheus,omitempty"`
 	Period     *duration      `yaml:"period,omitempty"`
+	Direction  *direction     `yaml:"direction,omitempty"`
+	Delay      *duration      `yaml:"delay,omitempty"`
+	Average    *duration      `yaml:"average,omitempty"`
 }
 
 type rawFeed struct {
@@ -91,6 +97,8 @@ type rawNeighbor struct {
 	LocalPref     *metric            `yaml:"local_pref,omitempty"`
 	Communities   []community.Value  `yaml:"communities,omitempty,flow"`
 	Link          *string            `yaml:"link,omitempty"`
+	Weight        *float64           `yaml:"weight,omitempty"`
+	EdgesAtASN    []string           `yaml:"edges_at_asn,omitempty,flow"`
 	Return        *returnName        `yaml:"return,omitempty"`
 	NextHop       *rawNextHop        `yaml:"next_hop,omitempty"`
 	Ladder        []rawRung          `yaml:"ladder,omitempty"`
@@ -110,6 +118,7 @@ type rawRung struct {
 	Withdraw  *bool             `yaml:"withdraw,omitempty"`
 	Prefixes  []netip.Prefix    `yaml:"prefixes,omitempty,flow"`
 	Sheds     *float64          `yaml:"sheds,omitempty"`
+	Leaves    *bool             `yaml:"leaves,omitempty"`
 }
 
 type rawService struct {
@@ -129,16 +138,6 @@ type rawRequire struct {
 	Word    requireWord `yaml:"-"`
 	AtLeast *count      `yaml:"at_least,omitempty"`
 	Percent *count      `yaml:"percent,omitempty"`
-}
-
-type rawLoad struct {
-	Mode          *LoadMode `yaml:"mode,omitempty"`
-	Target        *float64  `yaml:"target,omitempty"`
-	Interval      *duration `yaml:"interval,omitempty"`
-	AllowWithdraw *bool     `yaml:"allow_withdraw,omitempty"`
-	DwellUp       *duration `yaml:"dwell_up,omitempty"`
-	DwellDown     *duration `yaml:"dwell_down,omitempty"`
-	DownAfter     *duration `yaml:"down_after,omitempty"`
 }
 
 type rawWayBack struct {

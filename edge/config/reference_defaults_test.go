@@ -46,7 +46,7 @@ services:
       - {name: disable, file: {path: /etc/catchment/disable}}
   - {name: two, prefixes: [203.0.113.0/24], require: {at_least: 1}, checks: [{name: port, tcp: {address: "203.0.113.1:53"}}]}
   - {name: three, prefixes: [192.0.2.0/24], require: {percent: 50}, checks: [{name: port, tcp: {address: "192.0.2.1:53"}}]}
-load: {mode: "off"}
+load: {mode: "off", slowdown: [{load: 0.7, share: 0}], flap: {margin: 0.1}, node: {cpu: true, interfaces: [{name: eth0}], pressure: {io: 0.2}}, quality: {period: 30s}}
 way_back: {require: default}
 `
 

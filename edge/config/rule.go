@@ -33,6 +33,7 @@ type (
 	scope       string
 	wayBackName string
 	transport   string
+	direction   string
 )
 
 // A rule says how the text of a scalar becomes a value of one type. The walk
@@ -80,6 +81,8 @@ var rules = map[reflect.Type]rule{
 	reflect.TypeFor[wayBackName]():     words[wayBackName]("a way back", "default", "none"),
 	reflect.TypeFor[transport]():       words[transport]("a transport", "udp", "tcp"),
 	reflect.TypeFor[LoadMode]():        words("a load mode", LoadOff, LoadThreshold, LoadCurve, LoadDamped, LoadPI),
+	reflect.TypeFor[direction]():       words[direction]("a direction", "busier", "tx", "rx"),
+	reflect.TypeFor[FlapProfile]():     words("a flap profile", FlapCisco, FlapJuniper),
 	reflect.TypeFor[rawRequire]():      {"all, any, {at_least: N} or {percent: N}", anyForm, parseRequire},
 }
 

@@ -43,38 +43,6 @@ type Central struct {
 // TLS names the files of a mutual TLS identity.
 type TLS struct{ CA, Cert, Key string }
 
-// Link is what traffic crosses.
-type Link struct {
-	Name string
-	// Capacity is in bit/s; zero means unknown: no load control there.
-	Capacity uint64
-	// Interface is the interface whose counters are the link's load; empty: none.
-	Interface string
-	Feed      *Feed
-	Fast      *Source
-	Exact     *Source
-}
-
-// Source is one origin of a link's load figures; exactly one field is set.
-type Source struct {
-	Interface  string
-	Feed       *Feed
-	Prometheus *Prometheus
-}
-
-// Feed is a JSON document of load figures, polled over HTTP.
-type Feed struct {
-	URL    string
-	Period time.Duration
-}
-
-// Prometheus is an instant query whose result is the load in bit/s.
-type Prometheus struct {
-	URL    string
-	Query  string
-	Period time.Duration
-}
-
 // Neighbor is a BGP neighbour: its session and what is sent there.
 type Neighbor struct {
 	announcer.Neighbor
@@ -91,6 +59,13 @@ type Neighbor struct {
 	LocalPref   announcer.Metric
 	Communities community.Set
 	Link        string
+	// Weight is the neighbour's part of its link's traffic, in proportion to the
+	// weights of the others there.
+	Weight float64
+	// EdgesAtASN are the names of all nodes that announce to the neighbour's AS,
+	// or of sites whose nodes step alike; this node or its site is among them.
+	// Sorted; empty: this one alone.
+	EdgesAtASN []string
 	// Symmetric is `return: symmetric`: replies leave where requests came in.
 	Symmetric bool
 	// NextHop4 and NextHop6 go with IPv4 and IPv6 prefixes. An invalid address
@@ -111,9 +86,12 @@ type Rung struct {
 	Withdraw    bool
 	// Prefixes limits the rung to some of a service's prefixes; empty: all.
 	Prefixes []netip.Prefix
-	// Sheds is the share of the link's demand expected to leave, 0..1.
+	// Sheds is the share of the neighbour's traffic expected to leave, 0..1.
 	Sheds    float64
 	ShedsSet bool
+	// Leaves is `leaves: true`: the neighbour may withdraw the route from others
+	// for it.
+	Leaves bool
 }
 
 // Service is what is announced as one.
@@ -130,29 +108,6 @@ type Service struct {
 	Checks    []healthcheck.Check
 	// Drain is how long GSHUT stands before a planned withdrawal.
 	Drain time.Duration
-}
-
-// LoadMode names a load controller.
-type LoadMode string
-
-// The load controllers. LoadOff is the default.
-const (
-	LoadOff       LoadMode = "off"
-	LoadThreshold LoadMode = "threshold"
-	LoadCurve     LoadMode = "curve"
-	LoadDamped    LoadMode = "damped"
-	LoadPI        LoadMode = "pi"
-)
-
-// LoadControl configures the load controller of the node.
-type LoadControl struct {
-	Mode          LoadMode
-	Target        float64
-	Interval      time.Duration
-	AllowWithdraw bool
-	DwellUp       time.Duration
-	DwellDown     time.Duration
-	DownAfter     time.Duration
 }
 
 // WayBack says whether the node must have a default route to announce.

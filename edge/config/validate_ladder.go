@@ -72,6 +72,7 @@ func (c *checker) rung(path string, raw *rawRung, n *Neighbor) Rung {
 		Prefixes:    c.rungPrefixes(join(path, "prefixes"), raw.Prefixes),
 		Sheds:       c.fraction(join(path, "sheds"), raw.Sheds, 0, 0, 1),
 		ShedsSet:    raw.Sheds != nil,
+		Leaves:      value(raw.Leaves, false),
 	}
 	c.notEmpty(join(path, "community"), len(raw.Community), "write a community, or remove the key")
 	steers := len(r.Communities) > 0 || r.PrependSet || r.MED.Set || r.LocalPref.Set || r.GSHUT
@@ -81,6 +82,8 @@ func (c *checker) rung(path string, raw *rawRung, n *Neighbor) Rung {
 		c.reject(path, "the rung does nothing; write at least one of community, prepend, med, local_pref, gshut: true and withdraw: true")
 	case steers && r.Withdraw:
 		c.reject(join(path, "withdraw"), "a withdrawn route has no attributes; write withdraw: true in a rung of its own")
+	case r.Leaves && r.Withdraw:
+		c.reject(join(path, "leaves"), "a withdrawal leaves in any case; remove the key")
 	}
 	return r
 }

@@ -1,6 +1,11 @@
 package config
 
-import "time"
+import (
+	"strings"
+	"time"
+
+	"github.com/catchment-bgp/catchment/load"
+)
 
 func (c *checker) links(raw []rawLink) []Link {
 	var out []Link
@@ -27,11 +32,34 @@ func (c *checker) link(path string, r *rawLink) Link {
 		Feed:      c.feed(join(path, "feed"), r.Feed),
 		Fast:      c.source(join(path, "fast"), r.Fast),
 		Exact:     c.source(join(path, "exact"), r.Exact),
+		Direction: toDirection(r.Direction),
+		Smooth:    c.duration(join(path, "smooth"), r.Smooth, defaultSmooth, 0, time.Minute),
+		Landing:   c.fraction(join(path, "landing"), r.Landing, defaultLanding, 0, 1),
 	}
 	if c.has(join(path, "interface")) && c.has(join(path, "feed")) {
 		c.reject(join(path, "feed"), "interface stands there too; write one of them, or fast: {interface: ...} and exact: {feed: ...}")
 	}
+	if c.has(join(path, "feed")) && c.has(join(path, "fast")) && c.has(join(path, "exact")) {
+		c.reject(join(path, "feed"), "fast and exact stand there too; write two sources")
+	}
+	if at := join(path, "direction"); c.has(at) && !c.has(join(path, "interface")) && !c.has(join(path, "feed")) {
+		c.reject(at, "there is no interface and no feed beside it; write it inside fast and exact")
+	}
 	return l
+}
+
+// directions gives the directions by their names in the file.
+var directions = map[direction]load.Direction{"busier": load.Busier, "tx": load.Transmit, "rx": load.Receive}
+
+func toDirection(p *direction) load.Direction { return directions[value(p, "busier")] }
+
+func directionOf(d load.Direction) *direction {
+	for name, known := range directions {
+		if known == d {
+			return &name
+		}
+	}
+	return nil
 }
 
 func (c *checker) feed(path string, r *rawFeed) *Feed {
@@ -71,7 +99,16 @@ func (c *checker) source(path string, r *rawSource) *Source {
 	if c.has(join(path, "period")) && !c.has(join(path, "prometheus")) {
 		c.reject(join(path, "period"), "a period here goes with prometheus only; write it inside feed, or remove it")
 	}
+	if at := join(path, "direction"); c.has(at) && c.has(join(path, "prometheus")) {
+		c.reject(at, "a direction goes with interface and feed only; write a query for it")
+	}
+	if at := join(path, "average"); c.has(at) && strings.HasSuffix(path, ".fast") {
+		c.reject(at, "an average goes with exact only; remove it")
+	}
 	return &Source{
+		Direction:  toDirection(raw.Direction),
+		Delay:      c.duration(join(path, "delay"), raw.Delay, 0, 0, time.Hour),
+		Average:    c.duration(join(path, "average"), raw.Average, 0, 0, time.Hour),
 		Interface:  c.device(join(path, "interface"), raw.Interface, ""),
 		Feed:       c.feed(join(path, "feed"), raw.Feed),
 		Prometheus: c.prometheus(path, raw),

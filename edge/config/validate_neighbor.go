@@ -38,6 +38,7 @@ func (c *checker) neighbors(raw []rawNeighbor, cfg *Config) []Neighbor {
 		c.uniqueSession(sessions, path, &n)
 		out = append(out, n)
 	}
+	c.sameEdges(out)
 	return out
 }
 
@@ -53,6 +54,8 @@ func (c *checker) neighbor(path string, r *rawNeighbor, cfg *Config) Neighbor {
 	n.Symmetric = value(r.Return, "routed") == "symmetric"
 	c.symmetric(join(path, "return"), &n)
 	n.Link = c.linkName(join(path, "link"), r.Link, cfg.Links)
+	n.Weight = c.weight(join(path, "weight"), r.Weight)
+	n.EdgesAtASN = c.edges(join(path, "edges_at_asn"), r.EdgesAtASN, cfg)
 	c.nextHops(path, r, &n)
 
 	n.Prepend = c.prepend(join(path, "prepend"), r.Prepend, &n)
@@ -132,6 +135,14 @@ func (c *checker) linkName(path string, p *string, links []Link) string {
 	}
 	c.known(path, *p, names, "link", "links")
 	return *p
+}
+
+// weight checks a part of a link's traffic; only its proportion to others counts.
+func (c *checker) weight(path string, p *float64) float64 {
+	if p != nil && (*p <= 0 || *p > 1000) {
+		c.reject(path, "%g is out of range; write a number above 0 and up to 1000", *p)
+	}
+	return value(p, defaultWeight)
 }
 
 // known checks that s is one of the names in list. Where a name in list could

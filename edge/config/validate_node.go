@@ -23,12 +23,12 @@ func (c *checker) config(r *rawConfig) *Config {
 		Central:     c.central(r.Central),
 		Site:        c.name("site", r.Site),
 		Links:       c.links(r.Links),
-		Load:        c.load(value(r.Load, rawLoad{})),
 		LeaveHold:   c.duration("leave_hold", r.LeaveHold, defaultLeaveHold, 0, time.Minute),
 		WayBack:     c.wayBack(value(r.WayBack, rawWayBack{})),
 		ReturnAfter: c.returnAfter(r.ReturnAfter),
 	}
 	c.need("", "asn", "our AS number")
+	cfg.Load = c.load(value(r.Load, rawLoad{}), cfg.Links)
 	cfg.Neighbors = c.neighbors(r.Neighbors, cfg)
 	cfg.Services = c.services(r.Services, cfg)
 	c.across(cfg)
@@ -170,25 +170,6 @@ func (c *checker) tlsFile(key, what string, p *string) string {
 		c.reject("central.tls."+key, "\"\" is not a file; write %s", what)
 	}
 	return c.resolve(*p)
-}
-
-func (c *checker) load(r rawLoad) LoadControl {
-	l := LoadControl{
-		Mode:          value(r.Mode, LoadOff),
-		Target:        value(r.Target, defaultTarget),
-		Interval:      c.duration("load.interval", r.Interval, defaultLoadInterval, 100*time.Millisecond, time.Hour),
-		AllowWithdraw: value(r.AllowWithdraw, false),
-		DwellUp:       c.duration("load.dwell_up", r.DwellUp, defaultDwellUp, time.Second, day),
-		DwellDown:     c.duration("load.dwell_down", r.DwellDown, defaultDwellDown, time.Second, day),
-		DownAfter:     c.duration("load.down_after", r.DownAfter, defaultDownAfter, time.Second, day),
-	}
-	if l.Target <= 0 || l.Target > 1 {
-		c.reject("load.target", "%g is out of range; write a number above 0 and up to 1, such as %g", l.Target, defaultTarget)
-	}
-	if l.Mode != LoadOff {
-		c.warn("load.mode", "%s is checked, but this version steers nothing by load; write off", l.Mode)
-	}
-	return l
 }
 
 func (c *checker) wayBack(r rawWayBack) WayBack {

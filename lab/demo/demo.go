@@ -70,12 +70,13 @@ type demo struct {
 	leave    context.CancelFunc
 	left     chan error
 	side     sync.WaitGroup
+	giveUp   context.CancelCauseFunc
 	// sentBefore is how many UPDATEs transit-a had got before the reload.
 	sentBefore uint64
 }
 
 // Run plays the demo through. It returns an error if a step did not come out as
-// it should within half a minute.
+// it should within half a minute, or if the story cannot be printed any more.
 func Run(ctx context.Context, o Options) (err error) {
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)
@@ -86,6 +87,8 @@ func Run(ctx context.Context, o Options) (err error) {
 	}
 	defer os.RemoveAll(d.dir)
 	defer func() { err = errors.Join(err, d.stop()) }()
+	ctx, d.giveUp = context.WithCancelCause(ctx)
+	defer d.giveUp(nil)
 	if err := d.startRouters(); err != nil {
 		return err
 	}
@@ -95,8 +98,18 @@ func Run(ctx context.Context, o Options) (err error) {
 	if err := d.startNode(); err != nil {
 		return err
 	}
-	return d.story(ctx)
+	err = d.story(ctx)
+	if cause := context.Cause(ctx); errors.As(cause, new(unheard)) {
+		return cause
+	}
+	return err
 }
+
+// unheard is the end of a demo whose story nobody reads, as in `catchment demo | head`.
+type unheard struct{ error }
+
+// Unwrap returns why it could not be printed.
+func (u unheard) Unwrap() error { return u.error }
 
 func (d *demo) startRouters() error {
 	for i, t := range []*transit{{name: "transit-a", asn: 65001}, {name: "transit-b", asn: 4200000002}} {
@@ -208,8 +221,12 @@ func (d *demo) stop() error {
 	return err
 }
 
-// say prints a line of the story.
-func (d *demo) say(format string, a ...any) { fmt.Fprintf(d.Out, format+"\n", a...) }
+// say prints a line of the story. Where that fails the demo is given up.
+func (d *demo) say(format string, a ...any) {
+	if _, err := fmt.Fprintf(d.Out, format+"\n", a...); err != nil {
+		d.giveUp(unheard{fmt.Errorf("demo: print the story: %w", err)})
+	}
+}
 
 // override says an operator's word to the node.
 func (d *demo) override(ctx context.Context, verb policy.Verb, reason string) error {

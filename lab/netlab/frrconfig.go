@@ -16,6 +16,8 @@ type FRRConfig struct {
 	Neighbors []FRRNeighbor
 	// MinimumHoldTime refuses neighbours that offer less (NOTIFICATION 2/6); 0: none.
 	MinimumHoldTime time.Duration
+	// Damping damps the routes of both families; nil: none is damped.
+	Damping *Damping
 	// Global and BGP are further lines: at the top level, and inside "router bgp".
 	Global, BGP []string
 }
@@ -69,6 +71,9 @@ func (c FRRConfig) String() string {
 
 func (c FRRConfig) family(line func(string, ...any), family string, of func(FRRNeighbor) (bool, []string)) {
 	line(" address-family %s unicast", family)
+	if d := c.Damping; d != nil {
+		line("  bgp dampening %d %d %d %d", d.HalfLife, d.Reuse, d.Suppress, d.MaxSuppress)
+	}
 	for _, network := range c.Networks {
 		if frrFamily(network.Addr()) == family {
 			line("  network %s", network)

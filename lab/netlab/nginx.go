@@ -9,7 +9,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Nginx is nginx on a node: the service that is checked. GET /health answers 200 with "ok".
+// Nginx is nginx on a node: the service that is checked. GET /health answers 200 with "ok", GET /zeros with a megabyte of
+// zeros, or as many of them as the request's Range says.
 type Nginx struct {
 	node *Node
 	proc *Proc
@@ -21,6 +22,9 @@ func (n *Node) Nginx(addrs ...string) *Nginx {
 	n.lab.t.Helper()
 	x := &Nginx{node: n}
 	if err := n.writeFile("/run/nginx/nginx.conf", nginxConfig(addrs)); err != nil {
+		n.lab.t.Fatalf("node %s: nginx: %v", n.name, err)
+	}
+	if err := n.writeFile("/run/nginx/www/zeros", string(make([]byte, 1<<20))); err != nil {
 		n.lab.t.Fatalf("node %s: nginx: %v", n.name, err)
 	}
 	if err := x.Start(); err != nil {
@@ -48,6 +52,7 @@ http {
   default_type text/plain;
 ` + temp.String() + `  server {
 ` + listens.String() + `    location /health { return 200 "ok\n"; }
+    location = /zeros { root /run/nginx/www; }
     location / { return 200 "catchment lab\n"; }
   }
 }

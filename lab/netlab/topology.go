@@ -28,15 +28,15 @@ func TwoUpstreams(t TB, wanted ...Need) *Upstreams {
 	t.Helper()
 	lab := New(t, wanted...)
 	u := &Upstreams{Lab: lab, Edge: lab.Node("edge"), FRR: lab.Node("frr"), BIRD: lab.Node("bird")}
-	u.ToFRR = lab.wire(u.Edge, u.FRR, "10.77.1.", "fd77:1::")
-	u.ToBIRD = lab.wire(u.Edge, u.BIRD, "10.77.2.", "fd77:2::")
+	u.ToFRR = lab.Wire(u.Edge, u.FRR, "10.77.1.", "fd77:1::")
+	u.ToBIRD = lab.Wire(u.Edge, u.BIRD, "10.77.2.", "fd77:2::")
 	u.Edge.DefaultRoute(u.ToFRR.Peer4.String())
 	u.Edge.DefaultRoute(u.ToFRR.Peer6.String())
 	return u
 }
 
-// wire links two nodes with a /30 and a /64: the first has address 1, the second 2.
-func (l *Lab) wire(a, b *Node, net4, net6 string) Wire {
+// Wire links two nodes with a /30 and a /64, given as their first part ("10.77.1.", "fd77:1::"): a has address 1, b 2.
+func (l *Lab) Wire(a, b *Node, net4, net6 string) Wire {
 	l.t.Helper()
 	w := Wire{
 		Edge4: netip.MustParseAddr(net4 + "1"), Peer4: netip.MustParseAddr(net4 + "2"),

@@ -122,16 +122,18 @@ func awaitDefaults(t testing.TB, h *hub, via ...netip.Addr) {
 	})
 }
 
-// watchRoutes logs each change of a node's routes from now on: it waits until the monitor has shown one that it makes
-// for that, and takes back.
-func watchRoutes(t testing.TB, node *netlab.Node) *netlab.Proc {
+// monitorMarker is the route by which a monitor shows that it listens.
+const monitorMarker = "192.0.2.255"
+
+// watchRoutes logs each change of a node's routes from now on, and of other things: it waits until the monitor has shown
+// a route that it makes for that, and takes back.
+func watchRoutes(t testing.TB, node *netlab.Node, others ...string) *netlab.Proc {
 	t.Helper()
-	const marker = "192.0.2.255"
-	monitor := node.Start("ip monitor", "ip", "-d", "monitor", "route")
+	monitor := node.Start("ip monitor", append([]string{"ip", "-d", "monitor", "route"}, others...)...)
 	netlab.Eventually(t, soon, "the monitor to show a change", func() error {
-		node.MustRun("ip", "route", "add", "blackhole", marker, "proto", "static")
-		node.MustRun("ip", "route", "del", "blackhole", marker, "proto", "static")
-		if log := monitor.Log(); !strings.Contains(log, marker) {
+		node.MustRun("ip", "route", "add", "blackhole", monitorMarker, "proto", "static")
+		node.MustRun("ip", "route", "del", "blackhole", monitorMarker, "proto", "static")
+		if log := monitor.Log(); !strings.Contains(log, monitorMarker) {
 			return fmt.Errorf("it shows %q", log)
 		}
 		return nil

@@ -2,6 +2,7 @@ package scenarios
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -89,6 +90,9 @@ type daemon struct {
 	node *netlab.Node
 	proc *netlab.Proc
 	env  []string
+
+	program string // main package; empty: catchment-edge's
+	args    []string
 }
 
 // startEdge starts catchment-edge on a node with this configuration, and waits until it answers on its socket. It is
@@ -104,8 +108,11 @@ func startEdge(t testing.TB, node *netlab.Node, config string, env ...string) *d
 // start starts the daemon, again after it has ended, with the file as it stands.
 func (d *daemon) start() {
 	d.t.Helper()
-	d.proc = d.node.StartEnv("catchment-edge", d.env, netlab.Binary(d.t, "./cmd/catchment-edge"), "--config", configFile)
+	program := cmp.Or(d.program, "./cmd/catchment-edge")
+	command := append([]string{netlab.Binary(d.t, program), "--config", configFile}, d.args...)
+	d.proc = d.node.StartEnv("catchment-edge", d.env, command...)
 	d.t.Cleanup(d.proc.Kill)
+	d.t.Cleanup(d.explain)
 	netlab.Eventually(d.t, soon, "the daemon's socket", func() error {
 		select {
 		case <-d.proc.Done():
@@ -117,6 +124,13 @@ func (d *daemon) start() {
 		}
 		return nil
 	})
+}
+
+// explain logs what the daemon says of itself, if the test has failed.
+func (d *daemon) explain() {
+	if d.t.Failed() {
+		d.t.Logf("---- %s: status\n%s", d.node.Name(), d.cli("status", "-o", "json").stdout)
+	}
 }
 
 // write replaces the configuration file; the daemon reads it at its start and on SIGHUP.

@@ -74,6 +74,9 @@ type StatusResponse struct {
 	PendingApply  *PendingApply          `protobuf:"bytes,6,opt,name=pending_apply,json=pendingApply,proto3" json:"pending_apply,omitempty"` // absent: none is pending
 	Warnings      []string               `protobuf:"bytes,7,rep,name=warnings,proto3" json:"warnings,omitempty"`
 	WayBack       *WayBack               `protobuf:"bytes,8,opt,name=way_back,json=wayBack,proto3" json:"way_back,omitempty"`
+	LoadMode      string                 `protobuf:"bytes,9,opt,name=load_mode,json=loadMode,proto3" json:"load_mode,omitempty"` // the controller: off, threshold, curve, damped or pi
+	Links         []*Link                `protobuf:"bytes,10,rep,name=links,proto3" json:"links,omitempty"`                      // in the order of the configuration
+	Pins          []*Pin                 `protobuf:"bytes,11,rep,name=pins,proto3" json:"pins,omitempty"`                        // operators' words on rungs
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -160,6 +163,27 @@ func (x *StatusResponse) GetWarnings() []string {
 func (x *StatusResponse) GetWayBack() *WayBack {
 	if x != nil {
 		return x.WayBack
+	}
+	return nil
+}
+
+func (x *StatusResponse) GetLoadMode() string {
+	if x != nil {
+		return x.LoadMode
+	}
+	return ""
+}
+
+func (x *StatusResponse) GetLinks() []*Link {
+	if x != nil {
+		return x.Links
+	}
+	return nil
+}
+
+func (x *StatusResponse) GetPins() []*Pin {
+	if x != nil {
+		return x.Pins
 	}
 	return nil
 }
@@ -466,7 +490,7 @@ type Neighbor struct {
 	Session         string                 `protobuf:"bytes,2,opt,name=session,proto3" json:"session,omitempty"` // idle, connect, opensent, openconfirm or established
 	Rung            int32                  `protobuf:"varint,3,opt,name=rung,proto3" json:"rung,omitempty"`
 	Rungs           int32                  `protobuf:"varint,4,opt,name=rungs,proto3" json:"rungs,omitempty"` // how many the ladder has, rung 0 not counted
-	Shed            float64                `protobuf:"fixed64,5,opt,name=shed,proto3" json:"shed,omitempty"`  // 0..1
+	Shed            float64                `protobuf:"fixed64,5,opt,name=shed,proto3" json:"shed,omitempty"`  // what the rung is believed to shed of the neighbor's traffic, 0..1
 	Link            *Link                  `protobuf:"bytes,6,opt,name=link,proto3" json:"link,omitempty"`    // absent: the neighbour names none
 	FlapPenalty     float64                `protobuf:"fixed64,7,opt,name=flap_penalty,json=flapPenalty,proto3" json:"flap_penalty,omitempty"`
 	Routes          []*Route               `protobuf:"bytes,8,rep,name=routes,proto3" json:"routes,omitempty"` // as written to the neighbour's socket
@@ -486,6 +510,7 @@ type Neighbor struct {
 	// Whether shedding here can relieve the link that the neighbor names: on or off.
 	LinkControl       string `protobuf:"bytes,19,opt,name=link_control,json=linkControl,proto3" json:"link_control,omitempty"`
 	LinkControlReason string `protobuf:"bytes,20,opt,name=link_control_reason,json=linkControlReason,proto3" json:"link_control_reason,omitempty"` // why it is off, and what to do; empty: it is on
+	RungReason        string `protobuf:"bytes,21,opt,name=rung_reason,json=rungReason,proto3" json:"rung_reason,omitempty"`                        // why the neighbor stands on its rung
 	unknownFields     protoimpl.UnknownFields
 	sizeCache         protoimpl.SizeCache
 }
@@ -660,11 +685,26 @@ func (x *Neighbor) GetLinkControlReason() string {
 	return ""
 }
 
+func (x *Neighbor) GetRungReason() string {
+	if x != nil {
+		return x.RungReason
+	}
+	return ""
+}
+
 type Link struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Utilization   *float64               `protobuf:"fixed64,1,opt,name=utilization,proto3,oneof" json:"utilization,omitempty"` // absent: no figure yet
 	AgeSeconds    *float64               `protobuf:"fixed64,2,opt,name=age_seconds,json=ageSeconds,proto3,oneof" json:"age_seconds,omitempty"`
 	Stale         bool                   `protobuf:"varint,3,opt,name=stale,proto3" json:"stale,omitempty"`
+	Name          string                 `protobuf:"bytes,4,opt,name=name,proto3" json:"name,omitempty"`
+	Shed          float64                `protobuf:"fixed64,5,opt,name=shed,proto3" json:"shed,omitempty"`         // share of the link's traffic that the controller wants elsewhere, 0..1
+	Slowdown      float64                `protobuf:"fixed64,6,opt,name=slowdown,proto3" json:"slowdown,omitempty"` // share of new sessions that should go elsewhere, 0..1
+	Drop          float64                `protobuf:"fixed64,7,opt,name=drop,proto3" json:"drop,omitempty"`         // share of current sessions that should move, 0..1
+	Absorb        bool                   `protobuf:"varint,8,opt,name=absorb,proto3" json:"absorb,omitempty"`      // nothing can take what should go elsewhere
+	Detail        string                 `protobuf:"bytes,9,opt,name=detail,proto3" json:"detail,omitempty"`       // what holds back, if anything
+	LoadBps       float64                `protobuf:"fixed64,10,opt,name=load_bps,json=loadBps,proto3" json:"load_bps,omitempty"`
+	CapacityBps   float64                `protobuf:"fixed64,11,opt,name=capacity_bps,json=capacityBps,proto3" json:"capacity_bps,omitempty"` // 0: not known
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -720,6 +760,147 @@ func (x *Link) GetStale() bool {
 	return false
 }
 
+func (x *Link) GetName() string {
+	if x != nil {
+		return x.Name
+	}
+	return ""
+}
+
+func (x *Link) GetShed() float64 {
+	if x != nil {
+		return x.Shed
+	}
+	return 0
+}
+
+func (x *Link) GetSlowdown() float64 {
+	if x != nil {
+		return x.Slowdown
+	}
+	return 0
+}
+
+func (x *Link) GetDrop() float64 {
+	if x != nil {
+		return x.Drop
+	}
+	return 0
+}
+
+func (x *Link) GetAbsorb() bool {
+	if x != nil {
+		return x.Absorb
+	}
+	return false
+}
+
+func (x *Link) GetDetail() string {
+	if x != nil {
+		return x.Detail
+	}
+	return ""
+}
+
+func (x *Link) GetLoadBps() float64 {
+	if x != nil {
+		return x.LoadBps
+	}
+	return 0
+}
+
+func (x *Link) GetCapacityBps() float64 {
+	if x != nil {
+		return x.CapacityBps
+	}
+	return 0
+}
+
+// Pin is an operator's word that a neighbor stays on a rung.
+type Pin struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Neighbor      string                 `protobuf:"bytes,1,opt,name=neighbor,proto3" json:"neighbor,omitempty"`
+	Rung          int32                  `protobuf:"varint,2,opt,name=rung,proto3" json:"rung,omitempty"` // 0: as configured
+	Reason        string                 `protobuf:"bytes,3,opt,name=reason,proto3" json:"reason,omitempty"`
+	By            string                 `protobuf:"bytes,4,opt,name=by,proto3" json:"by,omitempty"`
+	Since         *timestamppb.Timestamp `protobuf:"bytes,5,opt,name=since,proto3" json:"since,omitempty"`
+	Until         *timestamppb.Timestamp `protobuf:"bytes,6,opt,name=until,proto3,oneof" json:"until,omitempty"` // absent: until it is lifted
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Pin) Reset() {
+	*x = Pin{}
+	mi := &file_edge_v1_edge_proto_msgTypes[8]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Pin) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Pin) ProtoMessage() {}
+
+func (x *Pin) ProtoReflect() protoreflect.Message {
+	mi := &file_edge_v1_edge_proto_msgTypes[8]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Pin.ProtoReflect.Descriptor instead.
+func (*Pin) Descriptor() ([]byte, []int) {
+	return file_edge_v1_edge_proto_rawDescGZIP(), []int{8}
+}
+
+func (x *Pin) GetNeighbor() string {
+	if x != nil {
+		return x.Neighbor
+	}
+	return ""
+}
+
+func (x *Pin) GetRung() int32 {
+	if x != nil {
+		return x.Rung
+	}
+	return 0
+}
+
+func (x *Pin) GetReason() string {
+	if x != nil {
+		return x.Reason
+	}
+	return ""
+}
+
+func (x *Pin) GetBy() string {
+	if x != nil {
+		return x.By
+	}
+	return ""
+}
+
+func (x *Pin) GetSince() *timestamppb.Timestamp {
+	if x != nil {
+		return x.Since
+	}
+	return nil
+}
+
+func (x *Pin) GetUntil() *timestamppb.Timestamp {
+	if x != nil {
+		return x.Until
+	}
+	return nil
+}
+
 type Route struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Prefix        string                 `protobuf:"bytes,1,opt,name=prefix,proto3" json:"prefix,omitempty"`
@@ -734,7 +915,7 @@ type Route struct {
 
 func (x *Route) Reset() {
 	*x = Route{}
-	mi := &file_edge_v1_edge_proto_msgTypes[8]
+	mi := &file_edge_v1_edge_proto_msgTypes[9]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -746,7 +927,7 @@ func (x *Route) String() string {
 func (*Route) ProtoMessage() {}
 
 func (x *Route) ProtoReflect() protoreflect.Message {
-	mi := &file_edge_v1_edge_proto_msgTypes[8]
+	mi := &file_edge_v1_edge_proto_msgTypes[9]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -759,7 +940,7 @@ func (x *Route) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Route.ProtoReflect.Descriptor instead.
 func (*Route) Descriptor() ([]byte, []int) {
-	return file_edge_v1_edge_proto_rawDescGZIP(), []int{8}
+	return file_edge_v1_edge_proto_rawDescGZIP(), []int{9}
 }
 
 func (x *Route) GetPrefix() string {
@@ -805,22 +986,24 @@ func (x *Route) GetLocalPref() uint32 {
 }
 
 type Override struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
-	Service       string                 `protobuf:"bytes,1,opt,name=service,proto3" json:"service,omitempty"`
-	Neighbor      string                 `protobuf:"bytes,2,opt,name=neighbor,proto3" json:"neighbor,omitempty"` // empty: all
-	Verb          string                 `protobuf:"bytes,3,opt,name=verb,proto3" json:"verb,omitempty"`         // drain, withdraw or announce
-	Reason        string                 `protobuf:"bytes,4,opt,name=reason,proto3" json:"reason,omitempty"`
-	By            string                 `protobuf:"bytes,5,opt,name=by,proto3" json:"by,omitempty"`
-	Since         *timestamppb.Timestamp `protobuf:"bytes,6,opt,name=since,proto3" json:"since,omitempty"`
-	Until         *timestamppb.Timestamp `protobuf:"bytes,7,opt,name=until,proto3,oneof" json:"until,omitempty"` // absent: until it is lifted
-	EvenIfDead    bool                   `protobuf:"varint,8,opt,name=even_if_dead,json=evenIfDead,proto3" json:"even_if_dead,omitempty"`
+	state      protoimpl.MessageState `protogen:"open.v1"`
+	Service    string                 `protobuf:"bytes,1,opt,name=service,proto3" json:"service,omitempty"`
+	Neighbor   string                 `protobuf:"bytes,2,opt,name=neighbor,proto3" json:"neighbor,omitempty"` // empty: all
+	Verb       string                 `protobuf:"bytes,3,opt,name=verb,proto3" json:"verb,omitempty"`         // drain, withdraw or announce
+	Reason     string                 `protobuf:"bytes,4,opt,name=reason,proto3" json:"reason,omitempty"`
+	By         string                 `protobuf:"bytes,5,opt,name=by,proto3" json:"by,omitempty"`
+	Since      *timestamppb.Timestamp `protobuf:"bytes,6,opt,name=since,proto3" json:"since,omitempty"`
+	Until      *timestamppb.Timestamp `protobuf:"bytes,7,opt,name=until,proto3,oneof" json:"until,omitempty"` // absent: until it is lifted
+	EvenIfDead bool                   `protobuf:"varint,8,opt,name=even_if_dead,json=evenIfDead,proto3" json:"even_if_dead,omitempty"`
+	// When a drain withdraws, GSHUT until then; absent for other verbs.
+	WithdrawAt    *timestamppb.Timestamp `protobuf:"bytes,9,opt,name=withdraw_at,json=withdrawAt,proto3,oneof" json:"withdraw_at,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *Override) Reset() {
 	*x = Override{}
-	mi := &file_edge_v1_edge_proto_msgTypes[9]
+	mi := &file_edge_v1_edge_proto_msgTypes[10]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -832,7 +1015,7 @@ func (x *Override) String() string {
 func (*Override) ProtoMessage() {}
 
 func (x *Override) ProtoReflect() protoreflect.Message {
-	mi := &file_edge_v1_edge_proto_msgTypes[9]
+	mi := &file_edge_v1_edge_proto_msgTypes[10]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -845,7 +1028,7 @@ func (x *Override) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Override.ProtoReflect.Descriptor instead.
 func (*Override) Descriptor() ([]byte, []int) {
-	return file_edge_v1_edge_proto_rawDescGZIP(), []int{9}
+	return file_edge_v1_edge_proto_rawDescGZIP(), []int{10}
 }
 
 func (x *Override) GetService() string {
@@ -904,6 +1087,13 @@ func (x *Override) GetEvenIfDead() bool {
 	return false
 }
 
+func (x *Override) GetWithdrawAt() *timestamppb.Timestamp {
+	if x != nil {
+		return x.WithdrawAt
+	}
+	return nil
+}
+
 type WhyRequest struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Service       string                 `protobuf:"bytes,1,opt,name=service,proto3" json:"service,omitempty"` // empty: all
@@ -914,7 +1104,7 @@ type WhyRequest struct {
 
 func (x *WhyRequest) Reset() {
 	*x = WhyRequest{}
-	mi := &file_edge_v1_edge_proto_msgTypes[10]
+	mi := &file_edge_v1_edge_proto_msgTypes[11]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -926,7 +1116,7 @@ func (x *WhyRequest) String() string {
 func (*WhyRequest) ProtoMessage() {}
 
 func (x *WhyRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_edge_v1_edge_proto_msgTypes[10]
+	mi := &file_edge_v1_edge_proto_msgTypes[11]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -939,7 +1129,7 @@ func (x *WhyRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use WhyRequest.ProtoReflect.Descriptor instead.
 func (*WhyRequest) Descriptor() ([]byte, []int) {
-	return file_edge_v1_edge_proto_rawDescGZIP(), []int{10}
+	return file_edge_v1_edge_proto_rawDescGZIP(), []int{11}
 }
 
 func (x *WhyRequest) GetService() string {
@@ -959,13 +1149,14 @@ func (x *WhyRequest) GetLimit() int32 {
 type WhyResponse struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Decisions     []*Decision            `protobuf:"bytes,1,rep,name=decisions,proto3" json:"decisions,omitempty"`
+	Load          []*LoadDecision        `protobuf:"bytes,2,rep,name=load,proto3" json:"load,omitempty"` // newest first
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *WhyResponse) Reset() {
 	*x = WhyResponse{}
-	mi := &file_edge_v1_edge_proto_msgTypes[11]
+	mi := &file_edge_v1_edge_proto_msgTypes[12]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -977,7 +1168,7 @@ func (x *WhyResponse) String() string {
 func (*WhyResponse) ProtoMessage() {}
 
 func (x *WhyResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_edge_v1_edge_proto_msgTypes[11]
+	mi := &file_edge_v1_edge_proto_msgTypes[12]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -990,12 +1181,128 @@ func (x *WhyResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use WhyResponse.ProtoReflect.Descriptor instead.
 func (*WhyResponse) Descriptor() ([]byte, []int) {
-	return file_edge_v1_edge_proto_rawDescGZIP(), []int{11}
+	return file_edge_v1_edge_proto_rawDescGZIP(), []int{12}
 }
 
 func (x *WhyResponse) GetDecisions() []*Decision {
 	if x != nil {
 		return x.Decisions
+	}
+	return nil
+}
+
+func (x *WhyResponse) GetLoad() []*LoadDecision {
+	if x != nil {
+		return x.Load
+	}
+	return nil
+}
+
+// LoadDecision is one change of a rung, or of what keeps the controller from one.
+type LoadDecision struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	At            *timestamppb.Timestamp `protobuf:"bytes,1,opt,name=at,proto3" json:"at,omitempty"`
+	Link          string                 `protobuf:"bytes,2,opt,name=link,proto3" json:"link,omitempty"`         // empty: of no link
+	Neighbor      string                 `protobuf:"bytes,3,opt,name=neighbor,proto3" json:"neighbor,omitempty"` // empty: the link as a whole
+	From          int32                  `protobuf:"varint,4,opt,name=from,proto3" json:"from,omitempty"`        // rung before
+	To            int32                  `protobuf:"varint,5,opt,name=to,proto3" json:"to,omitempty"`
+	Utilization   *float64               `protobuf:"fixed64,6,opt,name=utilization,proto3,oneof" json:"utilization,omitempty"` // absent: no figure
+	Shed          float64                `protobuf:"fixed64,7,opt,name=shed,proto3" json:"shed,omitempty"`                     // share of the link's traffic that the controller wanted elsewhere, 0..1
+	Detail        string                 `protobuf:"bytes,8,opt,name=detail,proto3" json:"detail,omitempty"`
+	Inputs        []string               `protobuf:"bytes,9,rep,name=inputs,proto3" json:"inputs,omitempty"` // what was the case, one line each
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *LoadDecision) Reset() {
+	*x = LoadDecision{}
+	mi := &file_edge_v1_edge_proto_msgTypes[13]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *LoadDecision) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*LoadDecision) ProtoMessage() {}
+
+func (x *LoadDecision) ProtoReflect() protoreflect.Message {
+	mi := &file_edge_v1_edge_proto_msgTypes[13]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use LoadDecision.ProtoReflect.Descriptor instead.
+func (*LoadDecision) Descriptor() ([]byte, []int) {
+	return file_edge_v1_edge_proto_rawDescGZIP(), []int{13}
+}
+
+func (x *LoadDecision) GetAt() *timestamppb.Timestamp {
+	if x != nil {
+		return x.At
+	}
+	return nil
+}
+
+func (x *LoadDecision) GetLink() string {
+	if x != nil {
+		return x.Link
+	}
+	return ""
+}
+
+func (x *LoadDecision) GetNeighbor() string {
+	if x != nil {
+		return x.Neighbor
+	}
+	return ""
+}
+
+func (x *LoadDecision) GetFrom() int32 {
+	if x != nil {
+		return x.From
+	}
+	return 0
+}
+
+func (x *LoadDecision) GetTo() int32 {
+	if x != nil {
+		return x.To
+	}
+	return 0
+}
+
+func (x *LoadDecision) GetUtilization() float64 {
+	if x != nil && x.Utilization != nil {
+		return *x.Utilization
+	}
+	return 0
+}
+
+func (x *LoadDecision) GetShed() float64 {
+	if x != nil {
+		return x.Shed
+	}
+	return 0
+}
+
+func (x *LoadDecision) GetDetail() string {
+	if x != nil {
+		return x.Detail
+	}
+	return ""
+}
+
+func (x *LoadDecision) GetInputs() []string {
+	if x != nil {
+		return x.Inputs
 	}
 	return nil
 }
@@ -1018,7 +1325,7 @@ type Decision struct {
 
 func (x *Decision) Reset() {
 	*x = Decision{}
-	mi := &file_edge_v1_edge_proto_msgTypes[12]
+	mi := &file_edge_v1_edge_proto_msgTypes[14]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1030,7 +1337,7 @@ func (x *Decision) String() string {
 func (*Decision) ProtoMessage() {}
 
 func (x *Decision) ProtoReflect() protoreflect.Message {
-	mi := &file_edge_v1_edge_proto_msgTypes[12]
+	mi := &file_edge_v1_edge_proto_msgTypes[14]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1043,7 +1350,7 @@ func (x *Decision) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Decision.ProtoReflect.Descriptor instead.
 func (*Decision) Descriptor() ([]byte, []int) {
-	return file_edge_v1_edge_proto_rawDescGZIP(), []int{12}
+	return file_edge_v1_edge_proto_rawDescGZIP(), []int{14}
 }
 
 func (x *Decision) GetAt() *timestamppb.Timestamp {
@@ -1122,7 +1429,7 @@ type Selector struct {
 
 func (x *Selector) Reset() {
 	*x = Selector{}
-	mi := &file_edge_v1_edge_proto_msgTypes[13]
+	mi := &file_edge_v1_edge_proto_msgTypes[15]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1134,7 +1441,7 @@ func (x *Selector) String() string {
 func (*Selector) ProtoMessage() {}
 
 func (x *Selector) ProtoReflect() protoreflect.Message {
-	mi := &file_edge_v1_edge_proto_msgTypes[13]
+	mi := &file_edge_v1_edge_proto_msgTypes[15]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1147,7 +1454,7 @@ func (x *Selector) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Selector.ProtoReflect.Descriptor instead.
 func (*Selector) Descriptor() ([]byte, []int) {
-	return file_edge_v1_edge_proto_rawDescGZIP(), []int{13}
+	return file_edge_v1_edge_proto_rawDescGZIP(), []int{15}
 }
 
 func (x *Selector) GetServices() []string {
@@ -1191,7 +1498,7 @@ type SetOverrideRequest struct {
 
 func (x *SetOverrideRequest) Reset() {
 	*x = SetOverrideRequest{}
-	mi := &file_edge_v1_edge_proto_msgTypes[14]
+	mi := &file_edge_v1_edge_proto_msgTypes[16]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1203,7 +1510,7 @@ func (x *SetOverrideRequest) String() string {
 func (*SetOverrideRequest) ProtoMessage() {}
 
 func (x *SetOverrideRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_edge_v1_edge_proto_msgTypes[14]
+	mi := &file_edge_v1_edge_proto_msgTypes[16]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1216,7 +1523,7 @@ func (x *SetOverrideRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SetOverrideRequest.ProtoReflect.Descriptor instead.
 func (*SetOverrideRequest) Descriptor() ([]byte, []int) {
-	return file_edge_v1_edge_proto_rawDescGZIP(), []int{14}
+	return file_edge_v1_edge_proto_rawDescGZIP(), []int{16}
 }
 
 func (x *SetOverrideRequest) GetSelector() *Selector {
@@ -1264,7 +1571,7 @@ type ClearOverrideRequest struct {
 
 func (x *ClearOverrideRequest) Reset() {
 	*x = ClearOverrideRequest{}
-	mi := &file_edge_v1_edge_proto_msgTypes[15]
+	mi := &file_edge_v1_edge_proto_msgTypes[17]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1276,7 +1583,7 @@ func (x *ClearOverrideRequest) String() string {
 func (*ClearOverrideRequest) ProtoMessage() {}
 
 func (x *ClearOverrideRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_edge_v1_edge_proto_msgTypes[15]
+	mi := &file_edge_v1_edge_proto_msgTypes[17]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1289,7 +1596,7 @@ func (x *ClearOverrideRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ClearOverrideRequest.ProtoReflect.Descriptor instead.
 func (*ClearOverrideRequest) Descriptor() ([]byte, []int) {
-	return file_edge_v1_edge_proto_rawDescGZIP(), []int{15}
+	return file_edge_v1_edge_proto_rawDescGZIP(), []int{17}
 }
 
 func (x *ClearOverrideRequest) GetSelector() *Selector {
@@ -1316,7 +1623,7 @@ type OverrideResponse struct {
 
 func (x *OverrideResponse) Reset() {
 	*x = OverrideResponse{}
-	mi := &file_edge_v1_edge_proto_msgTypes[16]
+	mi := &file_edge_v1_edge_proto_msgTypes[18]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1328,7 +1635,7 @@ func (x *OverrideResponse) String() string {
 func (*OverrideResponse) ProtoMessage() {}
 
 func (x *OverrideResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_edge_v1_edge_proto_msgTypes[16]
+	mi := &file_edge_v1_edge_proto_msgTypes[18]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1341,7 +1648,7 @@ func (x *OverrideResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use OverrideResponse.ProtoReflect.Descriptor instead.
 func (*OverrideResponse) Descriptor() ([]byte, []int) {
-	return file_edge_v1_edge_proto_rawDescGZIP(), []int{16}
+	return file_edge_v1_edge_proto_rawDescGZIP(), []int{18}
 }
 
 func (x *OverrideResponse) GetOverrides() []*Override {
@@ -1358,6 +1665,266 @@ func (x *OverrideResponse) GetChanged() int32 {
 	return 0
 }
 
+type SetPinRequest struct {
+	state          protoimpl.MessageState `protogen:"open.v1"`
+	Neighbor       string                 `protobuf:"bytes,1,opt,name=neighbor,proto3" json:"neighbor,omitempty"`
+	Rung           int32                  `protobuf:"varint,2,opt,name=rung,proto3" json:"rung,omitempty"`
+	Reason         string                 `protobuf:"bytes,3,opt,name=reason,proto3" json:"reason,omitempty"`                                        // needed
+	Duration       *durationpb.Duration   `protobuf:"bytes,4,opt,name=duration,proto3" json:"duration,omitempty"`                                    // absent: until it is lifted
+	OverrideSafety bool                   `protobuf:"varint,5,opt,name=override_safety,json=overrideSafety,proto3" json:"override_safety,omitempty"` // a rung that load may not take without a grant, too
+	unknownFields  protoimpl.UnknownFields
+	sizeCache      protoimpl.SizeCache
+}
+
+func (x *SetPinRequest) Reset() {
+	*x = SetPinRequest{}
+	mi := &file_edge_v1_edge_proto_msgTypes[19]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *SetPinRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*SetPinRequest) ProtoMessage() {}
+
+func (x *SetPinRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_edge_v1_edge_proto_msgTypes[19]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use SetPinRequest.ProtoReflect.Descriptor instead.
+func (*SetPinRequest) Descriptor() ([]byte, []int) {
+	return file_edge_v1_edge_proto_rawDescGZIP(), []int{19}
+}
+
+func (x *SetPinRequest) GetNeighbor() string {
+	if x != nil {
+		return x.Neighbor
+	}
+	return ""
+}
+
+func (x *SetPinRequest) GetRung() int32 {
+	if x != nil {
+		return x.Rung
+	}
+	return 0
+}
+
+func (x *SetPinRequest) GetReason() string {
+	if x != nil {
+		return x.Reason
+	}
+	return ""
+}
+
+func (x *SetPinRequest) GetDuration() *durationpb.Duration {
+	if x != nil {
+		return x.Duration
+	}
+	return nil
+}
+
+func (x *SetPinRequest) GetOverrideSafety() bool {
+	if x != nil {
+		return x.OverrideSafety
+	}
+	return false
+}
+
+type ClearPinRequest struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Neighbor      string                 `protobuf:"bytes,1,opt,name=neighbor,proto3" json:"neighbor,omitempty"`
+	Reason        string                 `protobuf:"bytes,2,opt,name=reason,proto3" json:"reason,omitempty"` // needed
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ClearPinRequest) Reset() {
+	*x = ClearPinRequest{}
+	mi := &file_edge_v1_edge_proto_msgTypes[20]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ClearPinRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ClearPinRequest) ProtoMessage() {}
+
+func (x *ClearPinRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_edge_v1_edge_proto_msgTypes[20]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ClearPinRequest.ProtoReflect.Descriptor instead.
+func (*ClearPinRequest) Descriptor() ([]byte, []int) {
+	return file_edge_v1_edge_proto_rawDescGZIP(), []int{20}
+}
+
+func (x *ClearPinRequest) GetNeighbor() string {
+	if x != nil {
+		return x.Neighbor
+	}
+	return ""
+}
+
+func (x *ClearPinRequest) GetReason() string {
+	if x != nil {
+		return x.Reason
+	}
+	return ""
+}
+
+type PinResponse struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Pins          []*Pin                 `protobuf:"bytes,1,rep,name=pins,proto3" json:"pins,omitempty"` // now in force on the node
+	Changed       bool                   `protobuf:"varint,2,opt,name=changed,proto3" json:"changed,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *PinResponse) Reset() {
+	*x = PinResponse{}
+	mi := &file_edge_v1_edge_proto_msgTypes[21]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *PinResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*PinResponse) ProtoMessage() {}
+
+func (x *PinResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_edge_v1_edge_proto_msgTypes[21]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use PinResponse.ProtoReflect.Descriptor instead.
+func (*PinResponse) Descriptor() ([]byte, []int) {
+	return file_edge_v1_edge_proto_rawDescGZIP(), []int{21}
+}
+
+func (x *PinResponse) GetPins() []*Pin {
+	if x != nil {
+		return x.Pins
+	}
+	return nil
+}
+
+func (x *PinResponse) GetChanged() bool {
+	if x != nil {
+		return x.Changed
+	}
+	return false
+}
+
+type TranscriptRequest struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *TranscriptRequest) Reset() {
+	*x = TranscriptRequest{}
+	mi := &file_edge_v1_edge_proto_msgTypes[22]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *TranscriptRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*TranscriptRequest) ProtoMessage() {}
+
+func (x *TranscriptRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_edge_v1_edge_proto_msgTypes[22]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use TranscriptRequest.ProtoReflect.Descriptor instead.
+func (*TranscriptRequest) Descriptor() ([]byte, []int) {
+	return file_edge_v1_edge_proto_rawDescGZIP(), []int{22}
+}
+
+type TranscriptResponse struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Content       []byte                 `protobuf:"bytes,1,opt,name=content,proto3" json:"content,omitempty"` // as package policy replays it
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *TranscriptResponse) Reset() {
+	*x = TranscriptResponse{}
+	mi := &file_edge_v1_edge_proto_msgTypes[23]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *TranscriptResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*TranscriptResponse) ProtoMessage() {}
+
+func (x *TranscriptResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_edge_v1_edge_proto_msgTypes[23]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use TranscriptResponse.ProtoReflect.Descriptor instead.
+func (*TranscriptResponse) Descriptor() ([]byte, []int) {
+	return file_edge_v1_edge_proto_rawDescGZIP(), []int{23}
+}
+
+func (x *TranscriptResponse) GetContent() []byte {
+	if x != nil {
+		return x.Content
+	}
+	return nil
+}
+
 // ConfigFile is a configuration as the caller has it.
 type ConfigFile struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
@@ -1369,7 +1936,7 @@ type ConfigFile struct {
 
 func (x *ConfigFile) Reset() {
 	*x = ConfigFile{}
-	mi := &file_edge_v1_edge_proto_msgTypes[17]
+	mi := &file_edge_v1_edge_proto_msgTypes[24]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1381,7 +1948,7 @@ func (x *ConfigFile) String() string {
 func (*ConfigFile) ProtoMessage() {}
 
 func (x *ConfigFile) ProtoReflect() protoreflect.Message {
-	mi := &file_edge_v1_edge_proto_msgTypes[17]
+	mi := &file_edge_v1_edge_proto_msgTypes[24]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1394,7 +1961,7 @@ func (x *ConfigFile) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ConfigFile.ProtoReflect.Descriptor instead.
 func (*ConfigFile) Descriptor() ([]byte, []int) {
-	return file_edge_v1_edge_proto_rawDescGZIP(), []int{17}
+	return file_edge_v1_edge_proto_rawDescGZIP(), []int{24}
 }
 
 func (x *ConfigFile) GetName() string {
@@ -1420,7 +1987,7 @@ type PlanRequest struct {
 
 func (x *PlanRequest) Reset() {
 	*x = PlanRequest{}
-	mi := &file_edge_v1_edge_proto_msgTypes[18]
+	mi := &file_edge_v1_edge_proto_msgTypes[25]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1432,7 +1999,7 @@ func (x *PlanRequest) String() string {
 func (*PlanRequest) ProtoMessage() {}
 
 func (x *PlanRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_edge_v1_edge_proto_msgTypes[18]
+	mi := &file_edge_v1_edge_proto_msgTypes[25]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1445,7 +2012,7 @@ func (x *PlanRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PlanRequest.ProtoReflect.Descriptor instead.
 func (*PlanRequest) Descriptor() ([]byte, []int) {
-	return file_edge_v1_edge_proto_rawDescGZIP(), []int{18}
+	return file_edge_v1_edge_proto_rawDescGZIP(), []int{25}
 }
 
 func (x *PlanRequest) GetConfig() *ConfigFile {
@@ -1465,7 +2032,7 @@ type PlanResponse struct {
 
 func (x *PlanResponse) Reset() {
 	*x = PlanResponse{}
-	mi := &file_edge_v1_edge_proto_msgTypes[19]
+	mi := &file_edge_v1_edge_proto_msgTypes[26]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1477,7 +2044,7 @@ func (x *PlanResponse) String() string {
 func (*PlanResponse) ProtoMessage() {}
 
 func (x *PlanResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_edge_v1_edge_proto_msgTypes[19]
+	mi := &file_edge_v1_edge_proto_msgTypes[26]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1490,7 +2057,7 @@ func (x *PlanResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PlanResponse.ProtoReflect.Descriptor instead.
 func (*PlanResponse) Descriptor() ([]byte, []int) {
-	return file_edge_v1_edge_proto_rawDescGZIP(), []int{19}
+	return file_edge_v1_edge_proto_rawDescGZIP(), []int{26}
 }
 
 func (x *PlanResponse) GetNeighbors() []*NeighborPlan {
@@ -1521,7 +2088,7 @@ type NeighborPlan struct {
 
 func (x *NeighborPlan) Reset() {
 	*x = NeighborPlan{}
-	mi := &file_edge_v1_edge_proto_msgTypes[20]
+	mi := &file_edge_v1_edge_proto_msgTypes[27]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1533,7 +2100,7 @@ func (x *NeighborPlan) String() string {
 func (*NeighborPlan) ProtoMessage() {}
 
 func (x *NeighborPlan) ProtoReflect() protoreflect.Message {
-	mi := &file_edge_v1_edge_proto_msgTypes[20]
+	mi := &file_edge_v1_edge_proto_msgTypes[27]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1546,7 +2113,7 @@ func (x *NeighborPlan) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use NeighborPlan.ProtoReflect.Descriptor instead.
 func (*NeighborPlan) Descriptor() ([]byte, []int) {
-	return file_edge_v1_edge_proto_rawDescGZIP(), []int{20}
+	return file_edge_v1_edge_proto_rawDescGZIP(), []int{27}
 }
 
 func (x *NeighborPlan) GetName() string {
@@ -1594,7 +2161,7 @@ type RouteChange struct {
 
 func (x *RouteChange) Reset() {
 	*x = RouteChange{}
-	mi := &file_edge_v1_edge_proto_msgTypes[21]
+	mi := &file_edge_v1_edge_proto_msgTypes[28]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1606,7 +2173,7 @@ func (x *RouteChange) String() string {
 func (*RouteChange) ProtoMessage() {}
 
 func (x *RouteChange) ProtoReflect() protoreflect.Message {
-	mi := &file_edge_v1_edge_proto_msgTypes[21]
+	mi := &file_edge_v1_edge_proto_msgTypes[28]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1619,7 +2186,7 @@ func (x *RouteChange) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RouteChange.ProtoReflect.Descriptor instead.
 func (*RouteChange) Descriptor() ([]byte, []int) {
-	return file_edge_v1_edge_proto_rawDescGZIP(), []int{21}
+	return file_edge_v1_edge_proto_rawDescGZIP(), []int{28}
 }
 
 func (x *RouteChange) GetFrom() *Route {
@@ -1646,7 +2213,7 @@ type ApplyRequest struct {
 
 func (x *ApplyRequest) Reset() {
 	*x = ApplyRequest{}
-	mi := &file_edge_v1_edge_proto_msgTypes[22]
+	mi := &file_edge_v1_edge_proto_msgTypes[29]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1658,7 +2225,7 @@ func (x *ApplyRequest) String() string {
 func (*ApplyRequest) ProtoMessage() {}
 
 func (x *ApplyRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_edge_v1_edge_proto_msgTypes[22]
+	mi := &file_edge_v1_edge_proto_msgTypes[29]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1671,7 +2238,7 @@ func (x *ApplyRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ApplyRequest.ProtoReflect.Descriptor instead.
 func (*ApplyRequest) Descriptor() ([]byte, []int) {
-	return file_edge_v1_edge_proto_rawDescGZIP(), []int{22}
+	return file_edge_v1_edge_proto_rawDescGZIP(), []int{29}
 }
 
 func (x *ApplyRequest) GetConfig() *ConfigFile {
@@ -1699,7 +2266,7 @@ type ApplyResponse struct {
 
 func (x *ApplyResponse) Reset() {
 	*x = ApplyResponse{}
-	mi := &file_edge_v1_edge_proto_msgTypes[23]
+	mi := &file_edge_v1_edge_proto_msgTypes[30]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1711,7 +2278,7 @@ func (x *ApplyResponse) String() string {
 func (*ApplyResponse) ProtoMessage() {}
 
 func (x *ApplyResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_edge_v1_edge_proto_msgTypes[23]
+	mi := &file_edge_v1_edge_proto_msgTypes[30]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1724,7 +2291,7 @@ func (x *ApplyResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ApplyResponse.ProtoReflect.Descriptor instead.
 func (*ApplyResponse) Descriptor() ([]byte, []int) {
-	return file_edge_v1_edge_proto_rawDescGZIP(), []int{23}
+	return file_edge_v1_edge_proto_rawDescGZIP(), []int{30}
 }
 
 func (x *ApplyResponse) GetNeighbors() []*NeighborPlan {
@@ -1756,7 +2323,7 @@ type ConfirmRequest struct {
 
 func (x *ConfirmRequest) Reset() {
 	*x = ConfirmRequest{}
-	mi := &file_edge_v1_edge_proto_msgTypes[24]
+	mi := &file_edge_v1_edge_proto_msgTypes[31]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1768,7 +2335,7 @@ func (x *ConfirmRequest) String() string {
 func (*ConfirmRequest) ProtoMessage() {}
 
 func (x *ConfirmRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_edge_v1_edge_proto_msgTypes[24]
+	mi := &file_edge_v1_edge_proto_msgTypes[31]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1781,7 +2348,7 @@ func (x *ConfirmRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ConfirmRequest.ProtoReflect.Descriptor instead.
 func (*ConfirmRequest) Descriptor() ([]byte, []int) {
-	return file_edge_v1_edge_proto_rawDescGZIP(), []int{24}
+	return file_edge_v1_edge_proto_rawDescGZIP(), []int{31}
 }
 
 type RollbackRequest struct {
@@ -1792,7 +2359,7 @@ type RollbackRequest struct {
 
 func (x *RollbackRequest) Reset() {
 	*x = RollbackRequest{}
-	mi := &file_edge_v1_edge_proto_msgTypes[25]
+	mi := &file_edge_v1_edge_proto_msgTypes[32]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1804,7 +2371,7 @@ func (x *RollbackRequest) String() string {
 func (*RollbackRequest) ProtoMessage() {}
 
 func (x *RollbackRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_edge_v1_edge_proto_msgTypes[25]
+	mi := &file_edge_v1_edge_proto_msgTypes[32]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1817,7 +2384,7 @@ func (x *RollbackRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RollbackRequest.ProtoReflect.Descriptor instead.
 func (*RollbackRequest) Descriptor() ([]byte, []int) {
-	return file_edge_v1_edge_proto_rawDescGZIP(), []int{25}
+	return file_edge_v1_edge_proto_rawDescGZIP(), []int{32}
 }
 
 var File_edge_v1_edge_proto protoreflect.FileDescriptor
@@ -1825,7 +2392,7 @@ var File_edge_v1_edge_proto protoreflect.FileDescriptor
 const file_edge_v1_edge_proto_rawDesc = "" +
 	"\n" +
 	"\x12edge/v1/edge.proto\x12\x11catchment.edge.v1\x1a\x1egoogle/protobuf/duration.proto\x1a\x1fgoogle/protobuf/timestamp.proto\"\x0f\n" +
-	"\rStatusRequest\"\xdf\x02\n" +
+	"\rStatusRequest\"\xd7\x03\n" +
 	"\x0eStatusResponse\x12\x12\n" +
 	"\x04node\x18\x01 \x01(\tR\x04node\x12\x18\n" +
 	"\acentral\x18\x02 \x01(\tR\acentral\x126\n" +
@@ -1834,7 +2401,11 @@ const file_edge_v1_edge_proto_rawDesc = "" +
 	"\astarted\x18\x05 \x01(\v2\x1a.google.protobuf.TimestampR\astarted\x12D\n" +
 	"\rpending_apply\x18\x06 \x01(\v2\x1f.catchment.edge.v1.PendingApplyR\fpendingApply\x12\x1a\n" +
 	"\bwarnings\x18\a \x03(\tR\bwarnings\x125\n" +
-	"\bway_back\x18\b \x01(\v2\x1a.catchment.edge.v1.WayBackR\awayBack\"M\n" +
+	"\bway_back\x18\b \x01(\v2\x1a.catchment.edge.v1.WayBackR\awayBack\x12\x1b\n" +
+	"\tload_mode\x18\t \x01(\tR\bloadMode\x12-\n" +
+	"\x05links\x18\n" +
+	" \x03(\v2\x17.catchment.edge.v1.LinkR\x05links\x12*\n" +
+	"\x04pins\x18\v \x03(\v2\x16.catchment.edge.v1.PinR\x04pins\"M\n" +
 	"\aWayBack\x12\x1a\n" +
 	"\brequired\x18\x01 \x01(\bR\brequired\x12\x12\n" +
 	"\x04ipv4\x18\x02 \x01(\tR\x04ipv4\x12\x12\n" +
@@ -1859,7 +2430,7 @@ const file_edge_v1_edge_proto_rawDesc = "" +
 	"\x05scope\x18\x05 \x01(\tR\x05scope\x12)\n" +
 	"\x10duration_seconds\x18\x06 \x01(\x01R\x0fdurationSeconds\x12\x1c\n" +
 	"\tobserving\x18\a \x01(\bR\tobservingB\a\n" +
-	"\x05_last\"\x84\x05\n" +
+	"\x05_last\"\xa5\x05\n" +
 	"\bNeighbor\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12\x18\n" +
 	"\asession\x18\x02 \x01(\tR\asession\x12\x12\n" +
@@ -1883,14 +2454,33 @@ const file_edge_v1_edge_proto_rawDesc = "" +
 	"\vreturn_path\x18\x12 \x01(\tR\n" +
 	"returnPath\x12!\n" +
 	"\flink_control\x18\x13 \x01(\tR\vlinkControl\x12.\n" +
-	"\x13link_control_reason\x18\x14 \x01(\tR\x11linkControlReason\"\x89\x01\n" +
+	"\x13link_control_reason\x18\x14 \x01(\tR\x11linkControlReason\x12\x1f\n" +
+	"\vrung_reason\x18\x15 \x01(\tR\n" +
+	"rungReason\"\xcf\x02\n" +
 	"\x04Link\x12%\n" +
 	"\vutilization\x18\x01 \x01(\x01H\x00R\vutilization\x88\x01\x01\x12$\n" +
 	"\vage_seconds\x18\x02 \x01(\x01H\x01R\n" +
 	"ageSeconds\x88\x01\x01\x12\x14\n" +
-	"\x05stale\x18\x03 \x01(\bR\x05staleB\x0e\n" +
+	"\x05stale\x18\x03 \x01(\bR\x05stale\x12\x12\n" +
+	"\x04name\x18\x04 \x01(\tR\x04name\x12\x12\n" +
+	"\x04shed\x18\x05 \x01(\x01R\x04shed\x12\x1a\n" +
+	"\bslowdown\x18\x06 \x01(\x01R\bslowdown\x12\x12\n" +
+	"\x04drop\x18\a \x01(\x01R\x04drop\x12\x16\n" +
+	"\x06absorb\x18\b \x01(\bR\x06absorb\x12\x16\n" +
+	"\x06detail\x18\t \x01(\tR\x06detail\x12\x19\n" +
+	"\bload_bps\x18\n" +
+	" \x01(\x01R\aloadBps\x12!\n" +
+	"\fcapacity_bps\x18\v \x01(\x01R\vcapacityBpsB\x0e\n" +
 	"\f_utilizationB\x0e\n" +
-	"\f_age_seconds\"\xc8\x01\n" +
+	"\f_age_seconds\"\xd0\x01\n" +
+	"\x03Pin\x12\x1a\n" +
+	"\bneighbor\x18\x01 \x01(\tR\bneighbor\x12\x12\n" +
+	"\x04rung\x18\x02 \x01(\x05R\x04rung\x12\x16\n" +
+	"\x06reason\x18\x03 \x01(\tR\x06reason\x12\x0e\n" +
+	"\x02by\x18\x04 \x01(\tR\x02by\x120\n" +
+	"\x05since\x18\x05 \x01(\v2\x1a.google.protobuf.TimestampR\x05since\x125\n" +
+	"\x05until\x18\x06 \x01(\v2\x1a.google.protobuf.TimestampH\x00R\x05until\x88\x01\x01B\b\n" +
+	"\x06_until\"\xc8\x01\n" +
 	"\x05Route\x12\x16\n" +
 	"\x06prefix\x18\x01 \x01(\tR\x06prefix\x12\x19\n" +
 	"\bnext_hop\x18\x02 \x01(\tR\anextHop\x12\x18\n" +
@@ -1900,7 +2490,7 @@ const file_edge_v1_edge_proto_rawDesc = "" +
 	"\n" +
 	"local_pref\x18\x06 \x01(\rH\x01R\tlocalPref\x88\x01\x01B\x06\n" +
 	"\x04_medB\r\n" +
-	"\v_local_pref\"\x91\x02\n" +
+	"\v_local_pref\"\xe3\x02\n" +
 	"\bOverride\x12\x18\n" +
 	"\aservice\x18\x01 \x01(\tR\aservice\x12\x1a\n" +
 	"\bneighbor\x18\x02 \x01(\tR\bneighbor\x12\x12\n" +
@@ -1910,14 +2500,29 @@ const file_edge_v1_edge_proto_rawDesc = "" +
 	"\x05since\x18\x06 \x01(\v2\x1a.google.protobuf.TimestampR\x05since\x125\n" +
 	"\x05until\x18\a \x01(\v2\x1a.google.protobuf.TimestampH\x00R\x05until\x88\x01\x01\x12 \n" +
 	"\feven_if_dead\x18\b \x01(\bR\n" +
-	"evenIfDeadB\b\n" +
-	"\x06_until\"<\n" +
+	"evenIfDead\x12@\n" +
+	"\vwithdraw_at\x18\t \x01(\v2\x1a.google.protobuf.TimestampH\x01R\n" +
+	"withdrawAt\x88\x01\x01B\b\n" +
+	"\x06_untilB\x0e\n" +
+	"\f_withdraw_at\"<\n" +
 	"\n" +
 	"WhyRequest\x12\x18\n" +
 	"\aservice\x18\x01 \x01(\tR\aservice\x12\x14\n" +
-	"\x05limit\x18\x02 \x01(\x05R\x05limit\"H\n" +
+	"\x05limit\x18\x02 \x01(\x05R\x05limit\"}\n" +
 	"\vWhyResponse\x129\n" +
-	"\tdecisions\x18\x01 \x03(\v2\x1b.catchment.edge.v1.DecisionR\tdecisions\"\xf2\x01\n" +
+	"\tdecisions\x18\x01 \x03(\v2\x1b.catchment.edge.v1.DecisionR\tdecisions\x123\n" +
+	"\x04load\x18\x02 \x03(\v2\x1f.catchment.edge.v1.LoadDecisionR\x04load\"\x89\x02\n" +
+	"\fLoadDecision\x12*\n" +
+	"\x02at\x18\x01 \x01(\v2\x1a.google.protobuf.TimestampR\x02at\x12\x12\n" +
+	"\x04link\x18\x02 \x01(\tR\x04link\x12\x1a\n" +
+	"\bneighbor\x18\x03 \x01(\tR\bneighbor\x12\x12\n" +
+	"\x04from\x18\x04 \x01(\x05R\x04from\x12\x0e\n" +
+	"\x02to\x18\x05 \x01(\x05R\x02to\x12%\n" +
+	"\vutilization\x18\x06 \x01(\x01H\x00R\vutilization\x88\x01\x01\x12\x12\n" +
+	"\x04shed\x18\a \x01(\x01R\x04shed\x12\x16\n" +
+	"\x06detail\x18\b \x01(\tR\x06detail\x12\x16\n" +
+	"\x06inputs\x18\t \x03(\tR\x06inputsB\x0e\n" +
+	"\f_utilization\"\xf2\x01\n" +
 	"\bDecision\x12*\n" +
 	"\x02at\x18\x01 \x01(\v2\x1a.google.protobuf.TimestampR\x02at\x12\x18\n" +
 	"\atrigger\x18\x02 \x01(\tR\atrigger\x12\x18\n" +
@@ -1945,7 +2550,22 @@ const file_edge_v1_edge_proto_rawDesc = "" +
 	"\x06reason\x18\x02 \x01(\tR\x06reason\"g\n" +
 	"\x10OverrideResponse\x129\n" +
 	"\toverrides\x18\x01 \x03(\v2\x1b.catchment.edge.v1.OverrideR\toverrides\x12\x18\n" +
-	"\achanged\x18\x02 \x01(\x05R\achanged\":\n" +
+	"\achanged\x18\x02 \x01(\x05R\achanged\"\xb7\x01\n" +
+	"\rSetPinRequest\x12\x1a\n" +
+	"\bneighbor\x18\x01 \x01(\tR\bneighbor\x12\x12\n" +
+	"\x04rung\x18\x02 \x01(\x05R\x04rung\x12\x16\n" +
+	"\x06reason\x18\x03 \x01(\tR\x06reason\x125\n" +
+	"\bduration\x18\x04 \x01(\v2\x19.google.protobuf.DurationR\bduration\x12'\n" +
+	"\x0foverride_safety\x18\x05 \x01(\bR\x0eoverrideSafety\"E\n" +
+	"\x0fClearPinRequest\x12\x1a\n" +
+	"\bneighbor\x18\x01 \x01(\tR\bneighbor\x12\x16\n" +
+	"\x06reason\x18\x02 \x01(\tR\x06reason\"S\n" +
+	"\vPinResponse\x12*\n" +
+	"\x04pins\x18\x01 \x03(\v2\x16.catchment.edge.v1.PinR\x04pins\x12\x18\n" +
+	"\achanged\x18\x02 \x01(\bR\achanged\"\x13\n" +
+	"\x11TranscriptRequest\".\n" +
+	"\x12TranscriptResponse\x12\x18\n" +
+	"\acontent\x18\x01 \x01(\fR\acontent\":\n" +
 	"\n" +
 	"ConfigFile\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12\x18\n" +
@@ -1974,13 +2594,17 @@ const file_edge_v1_edge_proto_rawDesc = "" +
 	"reverts_at\x18\x03 \x01(\v2\x1a.google.protobuf.TimestampH\x00R\trevertsAt\x88\x01\x01B\r\n" +
 	"\v_reverts_at\"\x10\n" +
 	"\x0eConfirmRequest\"\x11\n" +
-	"\x0fRollbackRequest2\xdc\x05\n" +
+	"\x0fRollbackRequest2\xd3\a\n" +
 	"\x04Edge\x12M\n" +
 	"\x06Status\x12 .catchment.edge.v1.StatusRequest\x1a!.catchment.edge.v1.StatusResponse\x12N\n" +
 	"\x05Watch\x12 .catchment.edge.v1.StatusRequest\x1a!.catchment.edge.v1.StatusResponse0\x01\x12D\n" +
 	"\x03Why\x12\x1d.catchment.edge.v1.WhyRequest\x1a\x1e.catchment.edge.v1.WhyResponse\x12Y\n" +
 	"\vSetOverride\x12%.catchment.edge.v1.SetOverrideRequest\x1a#.catchment.edge.v1.OverrideResponse\x12]\n" +
-	"\rClearOverride\x12'.catchment.edge.v1.ClearOverrideRequest\x1a#.catchment.edge.v1.OverrideResponse\x12G\n" +
+	"\rClearOverride\x12'.catchment.edge.v1.ClearOverrideRequest\x1a#.catchment.edge.v1.OverrideResponse\x12J\n" +
+	"\x06SetPin\x12 .catchment.edge.v1.SetPinRequest\x1a\x1e.catchment.edge.v1.PinResponse\x12N\n" +
+	"\bClearPin\x12\".catchment.edge.v1.ClearPinRequest\x1a\x1e.catchment.edge.v1.PinResponse\x12Y\n" +
+	"\n" +
+	"Transcript\x12$.catchment.edge.v1.TranscriptRequest\x1a%.catchment.edge.v1.TranscriptResponse\x12G\n" +
 	"\x04Plan\x12\x1e.catchment.edge.v1.PlanRequest\x1a\x1f.catchment.edge.v1.PlanResponse\x12J\n" +
 	"\x05Apply\x12\x1f.catchment.edge.v1.ApplyRequest\x1a .catchment.edge.v1.ApplyResponse\x12N\n" +
 	"\aConfirm\x12!.catchment.edge.v1.ConfirmRequest\x1a .catchment.edge.v1.ApplyResponse\x12P\n" +
@@ -1998,7 +2622,7 @@ func file_edge_v1_edge_proto_rawDescGZIP() []byte {
 	return file_edge_v1_edge_proto_rawDescData
 }
 
-var file_edge_v1_edge_proto_msgTypes = make([]protoimpl.MessageInfo, 26)
+var file_edge_v1_edge_proto_msgTypes = make([]protoimpl.MessageInfo, 33)
 var file_edge_v1_edge_proto_goTypes = []any{
 	(*StatusRequest)(nil),         // 0: catchment.edge.v1.StatusRequest
 	(*StatusResponse)(nil),        // 1: catchment.edge.v1.StatusResponse
@@ -2008,83 +2632,105 @@ var file_edge_v1_edge_proto_goTypes = []any{
 	(*Check)(nil),                 // 5: catchment.edge.v1.Check
 	(*Neighbor)(nil),              // 6: catchment.edge.v1.Neighbor
 	(*Link)(nil),                  // 7: catchment.edge.v1.Link
-	(*Route)(nil),                 // 8: catchment.edge.v1.Route
-	(*Override)(nil),              // 9: catchment.edge.v1.Override
-	(*WhyRequest)(nil),            // 10: catchment.edge.v1.WhyRequest
-	(*WhyResponse)(nil),           // 11: catchment.edge.v1.WhyResponse
-	(*Decision)(nil),              // 12: catchment.edge.v1.Decision
-	(*Selector)(nil),              // 13: catchment.edge.v1.Selector
-	(*SetOverrideRequest)(nil),    // 14: catchment.edge.v1.SetOverrideRequest
-	(*ClearOverrideRequest)(nil),  // 15: catchment.edge.v1.ClearOverrideRequest
-	(*OverrideResponse)(nil),      // 16: catchment.edge.v1.OverrideResponse
-	(*ConfigFile)(nil),            // 17: catchment.edge.v1.ConfigFile
-	(*PlanRequest)(nil),           // 18: catchment.edge.v1.PlanRequest
-	(*PlanResponse)(nil),          // 19: catchment.edge.v1.PlanResponse
-	(*NeighborPlan)(nil),          // 20: catchment.edge.v1.NeighborPlan
-	(*RouteChange)(nil),           // 21: catchment.edge.v1.RouteChange
-	(*ApplyRequest)(nil),          // 22: catchment.edge.v1.ApplyRequest
-	(*ApplyResponse)(nil),         // 23: catchment.edge.v1.ApplyResponse
-	(*ConfirmRequest)(nil),        // 24: catchment.edge.v1.ConfirmRequest
-	(*RollbackRequest)(nil),       // 25: catchment.edge.v1.RollbackRequest
-	(*timestamppb.Timestamp)(nil), // 26: google.protobuf.Timestamp
-	(*durationpb.Duration)(nil),   // 27: google.protobuf.Duration
+	(*Pin)(nil),                   // 8: catchment.edge.v1.Pin
+	(*Route)(nil),                 // 9: catchment.edge.v1.Route
+	(*Override)(nil),              // 10: catchment.edge.v1.Override
+	(*WhyRequest)(nil),            // 11: catchment.edge.v1.WhyRequest
+	(*WhyResponse)(nil),           // 12: catchment.edge.v1.WhyResponse
+	(*LoadDecision)(nil),          // 13: catchment.edge.v1.LoadDecision
+	(*Decision)(nil),              // 14: catchment.edge.v1.Decision
+	(*Selector)(nil),              // 15: catchment.edge.v1.Selector
+	(*SetOverrideRequest)(nil),    // 16: catchment.edge.v1.SetOverrideRequest
+	(*ClearOverrideRequest)(nil),  // 17: catchment.edge.v1.ClearOverrideRequest
+	(*OverrideResponse)(nil),      // 18: catchment.edge.v1.OverrideResponse
+	(*SetPinRequest)(nil),         // 19: catchment.edge.v1.SetPinRequest
+	(*ClearPinRequest)(nil),       // 20: catchment.edge.v1.ClearPinRequest
+	(*PinResponse)(nil),           // 21: catchment.edge.v1.PinResponse
+	(*TranscriptRequest)(nil),     // 22: catchment.edge.v1.TranscriptRequest
+	(*TranscriptResponse)(nil),    // 23: catchment.edge.v1.TranscriptResponse
+	(*ConfigFile)(nil),            // 24: catchment.edge.v1.ConfigFile
+	(*PlanRequest)(nil),           // 25: catchment.edge.v1.PlanRequest
+	(*PlanResponse)(nil),          // 26: catchment.edge.v1.PlanResponse
+	(*NeighborPlan)(nil),          // 27: catchment.edge.v1.NeighborPlan
+	(*RouteChange)(nil),           // 28: catchment.edge.v1.RouteChange
+	(*ApplyRequest)(nil),          // 29: catchment.edge.v1.ApplyRequest
+	(*ApplyResponse)(nil),         // 30: catchment.edge.v1.ApplyResponse
+	(*ConfirmRequest)(nil),        // 31: catchment.edge.v1.ConfirmRequest
+	(*RollbackRequest)(nil),       // 32: catchment.edge.v1.RollbackRequest
+	(*timestamppb.Timestamp)(nil), // 33: google.protobuf.Timestamp
+	(*durationpb.Duration)(nil),   // 34: google.protobuf.Duration
 }
 var file_edge_v1_edge_proto_depIdxs = []int32{
 	4,  // 0: catchment.edge.v1.StatusResponse.services:type_name -> catchment.edge.v1.Service
-	26, // 1: catchment.edge.v1.StatusResponse.started:type_name -> google.protobuf.Timestamp
+	33, // 1: catchment.edge.v1.StatusResponse.started:type_name -> google.protobuf.Timestamp
 	3,  // 2: catchment.edge.v1.StatusResponse.pending_apply:type_name -> catchment.edge.v1.PendingApply
 	2,  // 3: catchment.edge.v1.StatusResponse.way_back:type_name -> catchment.edge.v1.WayBack
-	26, // 4: catchment.edge.v1.PendingApply.reverts_at:type_name -> google.protobuf.Timestamp
-	26, // 5: catchment.edge.v1.Service.since:type_name -> google.protobuf.Timestamp
-	5,  // 6: catchment.edge.v1.Service.checks:type_name -> catchment.edge.v1.Check
-	6,  // 7: catchment.edge.v1.Service.neighbors:type_name -> catchment.edge.v1.Neighbor
-	9,  // 8: catchment.edge.v1.Service.overrides:type_name -> catchment.edge.v1.Override
-	26, // 9: catchment.edge.v1.Check.last:type_name -> google.protobuf.Timestamp
-	7,  // 10: catchment.edge.v1.Neighbor.link:type_name -> catchment.edge.v1.Link
-	8,  // 11: catchment.edge.v1.Neighbor.routes:type_name -> catchment.edge.v1.Route
-	26, // 12: catchment.edge.v1.Neighbor.session_since:type_name -> google.protobuf.Timestamp
-	26, // 13: catchment.edge.v1.Override.since:type_name -> google.protobuf.Timestamp
-	26, // 14: catchment.edge.v1.Override.until:type_name -> google.protobuf.Timestamp
-	12, // 15: catchment.edge.v1.WhyResponse.decisions:type_name -> catchment.edge.v1.Decision
-	26, // 16: catchment.edge.v1.Decision.at:type_name -> google.protobuf.Timestamp
-	13, // 17: catchment.edge.v1.SetOverrideRequest.selector:type_name -> catchment.edge.v1.Selector
-	27, // 18: catchment.edge.v1.SetOverrideRequest.duration:type_name -> google.protobuf.Duration
-	13, // 19: catchment.edge.v1.ClearOverrideRequest.selector:type_name -> catchment.edge.v1.Selector
-	9,  // 20: catchment.edge.v1.OverrideResponse.overrides:type_name -> catchment.edge.v1.Override
-	17, // 21: catchment.edge.v1.PlanRequest.config:type_name -> catchment.edge.v1.ConfigFile
-	20, // 22: catchment.edge.v1.PlanResponse.neighbors:type_name -> catchment.edge.v1.NeighborPlan
-	8,  // 23: catchment.edge.v1.NeighborPlan.announced:type_name -> catchment.edge.v1.Route
-	21, // 24: catchment.edge.v1.NeighborPlan.changed:type_name -> catchment.edge.v1.RouteChange
-	8,  // 25: catchment.edge.v1.NeighborPlan.withdrawn:type_name -> catchment.edge.v1.Route
-	8,  // 26: catchment.edge.v1.RouteChange.from:type_name -> catchment.edge.v1.Route
-	8,  // 27: catchment.edge.v1.RouteChange.to:type_name -> catchment.edge.v1.Route
-	17, // 28: catchment.edge.v1.ApplyRequest.config:type_name -> catchment.edge.v1.ConfigFile
-	27, // 29: catchment.edge.v1.ApplyRequest.confirm_within:type_name -> google.protobuf.Duration
-	20, // 30: catchment.edge.v1.ApplyResponse.neighbors:type_name -> catchment.edge.v1.NeighborPlan
-	26, // 31: catchment.edge.v1.ApplyResponse.reverts_at:type_name -> google.protobuf.Timestamp
-	0,  // 32: catchment.edge.v1.Edge.Status:input_type -> catchment.edge.v1.StatusRequest
-	0,  // 33: catchment.edge.v1.Edge.Watch:input_type -> catchment.edge.v1.StatusRequest
-	10, // 34: catchment.edge.v1.Edge.Why:input_type -> catchment.edge.v1.WhyRequest
-	14, // 35: catchment.edge.v1.Edge.SetOverride:input_type -> catchment.edge.v1.SetOverrideRequest
-	15, // 36: catchment.edge.v1.Edge.ClearOverride:input_type -> catchment.edge.v1.ClearOverrideRequest
-	18, // 37: catchment.edge.v1.Edge.Plan:input_type -> catchment.edge.v1.PlanRequest
-	22, // 38: catchment.edge.v1.Edge.Apply:input_type -> catchment.edge.v1.ApplyRequest
-	24, // 39: catchment.edge.v1.Edge.Confirm:input_type -> catchment.edge.v1.ConfirmRequest
-	25, // 40: catchment.edge.v1.Edge.Rollback:input_type -> catchment.edge.v1.RollbackRequest
-	1,  // 41: catchment.edge.v1.Edge.Status:output_type -> catchment.edge.v1.StatusResponse
-	1,  // 42: catchment.edge.v1.Edge.Watch:output_type -> catchment.edge.v1.StatusResponse
-	11, // 43: catchment.edge.v1.Edge.Why:output_type -> catchment.edge.v1.WhyResponse
-	16, // 44: catchment.edge.v1.Edge.SetOverride:output_type -> catchment.edge.v1.OverrideResponse
-	16, // 45: catchment.edge.v1.Edge.ClearOverride:output_type -> catchment.edge.v1.OverrideResponse
-	19, // 46: catchment.edge.v1.Edge.Plan:output_type -> catchment.edge.v1.PlanResponse
-	23, // 47: catchment.edge.v1.Edge.Apply:output_type -> catchment.edge.v1.ApplyResponse
-	23, // 48: catchment.edge.v1.Edge.Confirm:output_type -> catchment.edge.v1.ApplyResponse
-	23, // 49: catchment.edge.v1.Edge.Rollback:output_type -> catchment.edge.v1.ApplyResponse
-	41, // [41:50] is the sub-list for method output_type
-	32, // [32:41] is the sub-list for method input_type
-	32, // [32:32] is the sub-list for extension type_name
-	32, // [32:32] is the sub-list for extension extendee
-	0,  // [0:32] is the sub-list for field type_name
+	7,  // 4: catchment.edge.v1.StatusResponse.links:type_name -> catchment.edge.v1.Link
+	8,  // 5: catchment.edge.v1.StatusResponse.pins:type_name -> catchment.edge.v1.Pin
+	33, // 6: catchment.edge.v1.PendingApply.reverts_at:type_name -> google.protobuf.Timestamp
+	33, // 7: catchment.edge.v1.Service.since:type_name -> google.protobuf.Timestamp
+	5,  // 8: catchment.edge.v1.Service.checks:type_name -> catchment.edge.v1.Check
+	6,  // 9: catchment.edge.v1.Service.neighbors:type_name -> catchment.edge.v1.Neighbor
+	10, // 10: catchment.edge.v1.Service.overrides:type_name -> catchment.edge.v1.Override
+	33, // 11: catchment.edge.v1.Check.last:type_name -> google.protobuf.Timestamp
+	7,  // 12: catchment.edge.v1.Neighbor.link:type_name -> catchment.edge.v1.Link
+	9,  // 13: catchment.edge.v1.Neighbor.routes:type_name -> catchment.edge.v1.Route
+	33, // 14: catchment.edge.v1.Neighbor.session_since:type_name -> google.protobuf.Timestamp
+	33, // 15: catchment.edge.v1.Pin.since:type_name -> google.protobuf.Timestamp
+	33, // 16: catchment.edge.v1.Pin.until:type_name -> google.protobuf.Timestamp
+	33, // 17: catchment.edge.v1.Override.since:type_name -> google.protobuf.Timestamp
+	33, // 18: catchment.edge.v1.Override.until:type_name -> google.protobuf.Timestamp
+	33, // 19: catchment.edge.v1.Override.withdraw_at:type_name -> google.protobuf.Timestamp
+	14, // 20: catchment.edge.v1.WhyResponse.decisions:type_name -> catchment.edge.v1.Decision
+	13, // 21: catchment.edge.v1.WhyResponse.load:type_name -> catchment.edge.v1.LoadDecision
+	33, // 22: catchment.edge.v1.LoadDecision.at:type_name -> google.protobuf.Timestamp
+	33, // 23: catchment.edge.v1.Decision.at:type_name -> google.protobuf.Timestamp
+	15, // 24: catchment.edge.v1.SetOverrideRequest.selector:type_name -> catchment.edge.v1.Selector
+	34, // 25: catchment.edge.v1.SetOverrideRequest.duration:type_name -> google.protobuf.Duration
+	15, // 26: catchment.edge.v1.ClearOverrideRequest.selector:type_name -> catchment.edge.v1.Selector
+	10, // 27: catchment.edge.v1.OverrideResponse.overrides:type_name -> catchment.edge.v1.Override
+	34, // 28: catchment.edge.v1.SetPinRequest.duration:type_name -> google.protobuf.Duration
+	8,  // 29: catchment.edge.v1.PinResponse.pins:type_name -> catchment.edge.v1.Pin
+	24, // 30: catchment.edge.v1.PlanRequest.config:type_name -> catchment.edge.v1.ConfigFile
+	27, // 31: catchment.edge.v1.PlanResponse.neighbors:type_name -> catchment.edge.v1.NeighborPlan
+	9,  // 32: catchment.edge.v1.NeighborPlan.announced:type_name -> catchment.edge.v1.Route
+	28, // 33: catchment.edge.v1.NeighborPlan.changed:type_name -> catchment.edge.v1.RouteChange
+	9,  // 34: catchment.edge.v1.NeighborPlan.withdrawn:type_name -> catchment.edge.v1.Route
+	9,  // 35: catchment.edge.v1.RouteChange.from:type_name -> catchment.edge.v1.Route
+	9,  // 36: catchment.edge.v1.RouteChange.to:type_name -> catchment.edge.v1.Route
+	24, // 37: catchment.edge.v1.ApplyRequest.config:type_name -> catchment.edge.v1.ConfigFile
+	34, // 38: catchment.edge.v1.ApplyRequest.confirm_within:type_name -> google.protobuf.Duration
+	27, // 39: catchment.edge.v1.ApplyResponse.neighbors:type_name -> catchment.edge.v1.NeighborPlan
+	33, // 40: catchment.edge.v1.ApplyResponse.reverts_at:type_name -> google.protobuf.Timestamp
+	0,  // 41: catchment.edge.v1.Edge.Status:input_type -> catchment.edge.v1.StatusRequest
+	0,  // 42: catchment.edge.v1.Edge.Watch:input_type -> catchment.edge.v1.StatusRequest
+	11, // 43: catchment.edge.v1.Edge.Why:input_type -> catchment.edge.v1.WhyRequest
+	16, // 44: catchment.edge.v1.Edge.SetOverride:input_type -> catchment.edge.v1.SetOverrideRequest
+	17, // 45: catchment.edge.v1.Edge.ClearOverride:input_type -> catchment.edge.v1.ClearOverrideRequest
+	19, // 46: catchment.edge.v1.Edge.SetPin:input_type -> catchment.edge.v1.SetPinRequest
+	20, // 47: catchment.edge.v1.Edge.ClearPin:input_type -> catchment.edge.v1.ClearPinRequest
+	22, // 48: catchment.edge.v1.Edge.Transcript:input_type -> catchment.edge.v1.TranscriptRequest
+	25, // 49: catchment.edge.v1.Edge.Plan:input_type -> catchment.edge.v1.PlanRequest
+	29, // 50: catchment.edge.v1.Edge.Apply:input_type -> catchment.edge.v1.ApplyRequest
+	31, // 51: catchment.edge.v1.Edge.Confirm:input_type -> catchment.edge.v1.ConfirmRequest
+	32, // 52: catchment.edge.v1.Edge.Rollback:input_type -> catchment.edge.v1.RollbackRequest
+	1,  // 53: catchment.edge.v1.Edge.Status:output_type -> catchment.edge.v1.StatusResponse
+	1,  // 54: catchment.edge.v1.Edge.Watch:output_type -> catchment.edge.v1.StatusResponse
+	12, // 55: catchment.edge.v1.Edge.Why:output_type -> catchment.edge.v1.WhyResponse
+	18, // 56: catchment.edge.v1.Edge.SetOverride:output_type -> catchment.edge.v1.OverrideResponse
+	18, // 57: catchment.edge.v1.Edge.ClearOverride:output_type -> catchment.edge.v1.OverrideResponse
+	21, // 58: catchment.edge.v1.Edge.SetPin:output_type -> catchment.edge.v1.PinResponse
+	21, // 59: catchment.edge.v1.Edge.ClearPin:output_type -> catchment.edge.v1.PinResponse
+	23, // 60: catchment.edge.v1.Edge.Transcript:output_type -> catchment.edge.v1.TranscriptResponse
+	26, // 61: catchment.edge.v1.Edge.Plan:output_type -> catchment.edge.v1.PlanResponse
+	30, // 62: catchment.edge.v1.Edge.Apply:output_type -> catchment.edge.v1.ApplyResponse
+	30, // 63: catchment.edge.v1.Edge.Confirm:output_type -> catchment.edge.v1.ApplyResponse
+	30, // 64: catchment.edge.v1.Edge.Rollback:output_type -> catchment.edge.v1.ApplyResponse
+	53, // [53:65] is the sub-list for method output_type
+	41, // [41:53] is the sub-list for method input_type
+	41, // [41:41] is the sub-list for extension type_name
+	41, // [41:41] is the sub-list for extension extendee
+	0,  // [0:41] is the sub-list for field type_name
 }
 
 func init() { file_edge_v1_edge_proto_init() }
@@ -2096,14 +2742,16 @@ func file_edge_v1_edge_proto_init() {
 	file_edge_v1_edge_proto_msgTypes[7].OneofWrappers = []any{}
 	file_edge_v1_edge_proto_msgTypes[8].OneofWrappers = []any{}
 	file_edge_v1_edge_proto_msgTypes[9].OneofWrappers = []any{}
-	file_edge_v1_edge_proto_msgTypes[23].OneofWrappers = []any{}
+	file_edge_v1_edge_proto_msgTypes[10].OneofWrappers = []any{}
+	file_edge_v1_edge_proto_msgTypes[13].OneofWrappers = []any{}
+	file_edge_v1_edge_proto_msgTypes[30].OneofWrappers = []any{}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_edge_v1_edge_proto_rawDesc), len(file_edge_v1_edge_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   26,
+			NumMessages:   33,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

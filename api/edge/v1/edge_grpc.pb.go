@@ -29,6 +29,9 @@ const (
 	Edge_Why_FullMethodName           = "/catchment.edge.v1.Edge/Why"
 	Edge_SetOverride_FullMethodName   = "/catchment.edge.v1.Edge/SetOverride"
 	Edge_ClearOverride_FullMethodName = "/catchment.edge.v1.Edge/ClearOverride"
+	Edge_SetPin_FullMethodName        = "/catchment.edge.v1.Edge/SetPin"
+	Edge_ClearPin_FullMethodName      = "/catchment.edge.v1.Edge/ClearPin"
+	Edge_Transcript_FullMethodName    = "/catchment.edge.v1.Edge/Transcript"
 	Edge_Plan_FullMethodName          = "/catchment.edge.v1.Edge/Plan"
 	Edge_Apply_FullMethodName         = "/catchment.edge.v1.Edge/Apply"
 	Edge_Confirm_FullMethodName       = "/catchment.edge.v1.Edge/Confirm"
@@ -52,6 +55,13 @@ type EdgeClient interface {
 	SetOverride(ctx context.Context, in *SetOverrideRequest, opts ...grpc.CallOption) (*OverrideResponse, error)
 	// ClearOverride lifts overrides.
 	ClearOverride(ctx context.Context, in *ClearOverrideRequest, opts ...grpc.CallOption) (*OverrideResponse, error)
+	// SetPin keeps a neighbour on a rung of its ladder, whatever the load, in place
+	// of an earlier pin. FAILED_PRECONDITION: a safety rule refuses it.
+	SetPin(ctx context.Context, in *SetPinRequest, opts ...grpc.CallOption) (*PinResponse, error)
+	// ClearPin lets the controller decide on a neighbour again.
+	ClearPin(ctx context.Context, in *ClearPinRequest, opts ...grpc.CallOption) (*PinResponse, error)
+	// Transcript tells what the policy was given lately, for replaying it.
+	Transcript(ctx context.Context, in *TranscriptRequest, opts ...grpc.CallOption) (*TranscriptResponse, error)
 	// Plan tells how announcements would change under another configuration.
 	Plan(ctx context.Context, in *PlanRequest, opts ...grpc.CallOption) (*PlanResponse, error)
 	// Apply takes another configuration up.
@@ -129,6 +139,36 @@ func (c *edgeClient) ClearOverride(ctx context.Context, in *ClearOverrideRequest
 	return out, nil
 }
 
+func (c *edgeClient) SetPin(ctx context.Context, in *SetPinRequest, opts ...grpc.CallOption) (*PinResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(PinResponse)
+	err := c.cc.Invoke(ctx, Edge_SetPin_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+func (c *edgeClient) ClearPin(ctx context.Context, in *ClearPinRequest, opts ...grpc.CallOption) (*PinResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(PinResponse)
+	err := c.cc.Invoke(ctx, Edge_ClearPin_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+func (c *edgeClient) Transcript(ctx context.Context, in *TranscriptRequest, opts ...grpc.CallOption) (*TranscriptResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(TranscriptResponse)
+	err := c.cc.Invoke(ctx, Edge_Transcript_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
 func (c *edgeClient) Plan(ctx context.Context, in *PlanRequest, opts ...grpc.CallOption) (*PlanResponse, error) {
 	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
 	out := new(PlanResponse)
@@ -186,6 +226,13 @@ type EdgeServer interface {
 	SetOverride(context.Context, *SetOverrideRequest) (*OverrideResponse, error)
 	// ClearOverride lifts overrides.
 	ClearOverride(context.Context, *ClearOverrideRequest) (*OverrideResponse, error)
+	// SetPin keeps a neighbour on a rung of its ladder, whatever the load, in place
+	// of an earlier pin. FAILED_PRECONDITION: a safety rule refuses it.
+	SetPin(context.Context, *SetPinRequest) (*PinResponse, error)
+	// ClearPin lets the controller decide on a neighbour again.
+	ClearPin(context.Context, *ClearPinRequest) (*PinResponse, error)
+	// Transcript tells what the policy was given lately, for replaying it.
+	Transcript(context.Context, *TranscriptRequest) (*TranscriptResponse, error)
 	// Plan tells how announcements would change under another configuration.
 	Plan(context.Context, *PlanRequest) (*PlanResponse, error)
 	// Apply takes another configuration up.
@@ -218,6 +265,15 @@ func (UnimplementedEdgeServer) SetOverride(context.Context, *SetOverrideRequest)
 }
 func (UnimplementedEdgeServer) ClearOverride(context.Context, *ClearOverrideRequest) (*OverrideResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method ClearOverride not implemented")
+}
+func (UnimplementedEdgeServer) SetPin(context.Context, *SetPinRequest) (*PinResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method SetPin not implemented")
+}
+func (UnimplementedEdgeServer) ClearPin(context.Context, *ClearPinRequest) (*PinResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method ClearPin not implemented")
+}
+func (UnimplementedEdgeServer) Transcript(context.Context, *TranscriptRequest) (*TranscriptResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method Transcript not implemented")
 }
 func (UnimplementedEdgeServer) Plan(context.Context, *PlanRequest) (*PlanResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method Plan not implemented")
@@ -335,6 +391,60 @@ func _Edge_ClearOverride_Handler(srv interface{}, ctx context.Context, dec func(
 	return interceptor(ctx, in, info, handler)
 }
 
+func _Edge_SetPin_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(SetPinRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(EdgeServer).SetPin(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: Edge_SetPin_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(EdgeServer).SetPin(ctx, req.(*SetPinRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
+func _Edge_ClearPin_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(ClearPinRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(EdgeServer).ClearPin(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: Edge_ClearPin_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(EdgeServer).ClearPin(ctx, req.(*ClearPinRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
+func _Edge_Transcript_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(TranscriptRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(EdgeServer).Transcript(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: Edge_Transcript_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(EdgeServer).Transcript(ctx, req.(*TranscriptRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
 func _Edge_Plan_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
 	in := new(PlanRequest)
 	if err := dec(in); err != nil {
@@ -429,6 +539,18 @@ var Edge_ServiceDesc = grpc.ServiceDesc{
 		{
 			MethodName: "ClearOverride",
 			Handler:    _Edge_ClearOverride_Handler,
+		},
+		{
+			MethodName: "SetPin",
+			Handler:    _Edge_SetPin_Handler,
+		},
+		{
+			MethodName: "ClearPin",
+			Handler:    _Edge_ClearPin_Handler,
+		},
+		{
+			MethodName: "Transcript",
+			Handler:    _Edge_Transcript_Handler,
 		},
 		{
 			MethodName: "Plan",

@@ -13,6 +13,8 @@ import (
 type usage struct {
 	rss uint64        // bytes
 	cpu time.Duration // in user and kernel mode, to 10 ms
+	// switches are how often its threads have gone to sleep or made way for another, of one process only.
+	switches uint64
 }
 
 // usageOf reads one process; with children, those that it has waited for are in its time.
@@ -39,7 +41,36 @@ func usageOf(pid int, children bool) (usage, error) {
 	}
 	pages, err := strconv.ParseUint(fields[21], 10, 64)
 	u.rss = pages * uint64(os.Getpagesize())
+	if err == nil {
+		u.switches, err = switchesOf(pid)
+	}
 	return u, err
+}
+
+// switchesOf adds up the context switches of a process's threads (proc_pid_status(5)). Go programs keep their threads.
+func switchesOf(pid int) (sum uint64, err error) {
+	paths, err := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/status", pid))
+	if err != nil {
+		return 0, err
+	}
+	for _, path := range paths {
+		status, err := os.ReadFile(path)
+		if err != nil {
+			continue // the thread has ended
+		}
+		for line := range strings.Lines(string(status)) {
+			name, value, _ := strings.Cut(line, ":")
+			if !strings.HasSuffix(name, "voluntary_ctxt_switches") { // or nonvoluntary
+				continue
+			}
+			n, err := strconv.ParseUint(strings.TrimSpace(value), 10, 64)
+			if err != nil {
+				return 0, err
+			}
+			sum += n
+		}
+	}
+	return sum, nil
 }
 
 // fieldsOf are the fields of /proc/PID/stat from the third on; the second, in brackets, may hold anything.

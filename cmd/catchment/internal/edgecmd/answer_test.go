@@ -17,7 +17,9 @@ func TestAnswersArePrinted(t *testing.T) {
 	full := &fakeEdge{status: fullStatus(), why: someDecisions(), over: twoOverrides(),
 		plan: &edgev1.PlanResponse{Neighbors: somePlan(), Warnings: []string{"203.0.113.0/24 has no VIP"}},
 		apply: &edgev1.ApplyResponse{Neighbors: somePlan(), Warnings: []string{"203.0.113.0/24 has no VIP"},
-			RevertsAt: after(2 * time.Minute)}}
+			RevertsAt: after(2 * time.Minute)},
+		pins: &edgev1.PinResponse{Changed: true, Pins: somePins()}}
+	unpinned := &fakeEdge{pins: &edgev1.PinResponse{Changed: true}}
 	empty := &fakeEdge{}
 	same := &fakeEdge{plan: &edgev1.PlanResponse{Neighbors: []*edgev1.NeighborPlan{{Name: "transit-a", Session: "kept"}}}}
 	for _, tt := range []struct {
@@ -33,6 +35,9 @@ func TestAnswersArePrinted(t *testing.T) {
 		{"auto_nothing", empty, "auto video dns --reason r"},
 		{"auto_all", empty, "auto --all --expect 2 --reason r"},
 		{"auto_rest", full, "auto video dns --neighbor transit-b --reason r"},
+		{"pin", full, "pin transit-a 2 --reason r"},
+		{"unpin", unpinned, "unpin transit-a --reason r"},
+		{"unpin_nothing", empty, "unpin transit-a --reason r"},
 		{"plan", full, "plan --config -"},
 		{"plan_empty", empty, "plan --config -"},
 		{"plan_same", same, "plan --config -"},
@@ -93,7 +98,7 @@ func TestNodesCodeBecomesTheExitCode(t *testing.T) {
 		s := at((&fakeEdge{err: status.Error(tt.code, "the text")}).serve(t))
 		s.stdin = someConfig
 		for _, verb := range []string{"status", "status --watch", "why", "drain video --reason r", "withdraw video --reason r",
-			"announce video --reason r", "auto video --reason r", "plan --config -", "apply --config -", "confirm", "rollback"} {
+			"announce video --reason r", "auto video --reason r", "pin a 1 --reason r", "unpin a --reason r", "why --transcript -", "plan --config -", "apply --config -", "confirm", "rollback"} {
 			r := s.run(limited(t), split(verb)...)
 			if r.code != tt.want || !strings.HasSuffix(r.stderr, tt.text) || r.stdout != "" {
 				t.Errorf("%s with %v: exit %d, stdout %q, stderr %q", verb, tt.code, r.code, r.stdout, r.stderr)

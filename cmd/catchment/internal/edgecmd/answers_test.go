@@ -21,6 +21,23 @@ func fullStatus() *edgev1.StatusResponse {
 		Warnings:     []string{"video: 198.51.100.0/25 is too long for the Internet"},
 		WayBack:      &edgev1.WayBack{Required: true, Ipv4: "up", Ipv6: "down"},
 		Services:     []*edgev1.Service{video(), deadDNS()},
+		LoadMode:     "pi", Links: someLinks(), Pins: somePins(),
+	}
+}
+
+func someLinks() []*edgev1.Link {
+	return []*edgev1.Link{
+		{Name: "transit-a", Utilization: proto.Float64(0.914), AgeSeconds: proto.Float64(0.4), LoadBps: 9.14e9, CapacityBps: 10e9,
+			Shed: 0.31, Slowdown: 0.4, Drop: 0.1, Detail: "dwell until 12:01:30"},
+		{Name: "ix", Utilization: proto.Float64(1.2), AgeSeconds: proto.Float64(90), Stale: true, LoadBps: 120e6, CapacityBps: 100e6, Shed: 0.5, Absorb: true},
+		{Name: "new", CapacityBps: 1.5e12},
+	}
+}
+
+func somePins() []*edgev1.Pin {
+	return []*edgev1.Pin{
+		{Neighbor: "transit-a", Rung: 2, Reason: "loss behind transit-a", By: "uid 0", Since: before(time.Minute), Until: after(59 * time.Minute)},
+		{Neighbor: "core", Reason: "never here"},
 	}
 }
 
@@ -35,7 +52,7 @@ func video() *edgev1.Service {
 		Neighbors: []*edgev1.Neighbor{
 			{Name: "transit-a", Address: "10.77.1.2", Asn: 65001, Session: "established", SessionSince: before(50 * time.Hour),
 				HoldTimeSeconds: 9, Rung: 2, Rungs: 4, Shed: 0.31, State: "steered", Reason: "load", Detail: "transit-a at 0.91",
-				ReturnPath: "symmetric", LinkControl: "on", Settled: true, FlapPenalty: 500.4, Link: &edgev1.Link{Utilization: proto.Float64(0.914), AgeSeconds: proto.Float64(1)},
+				ReturnPath: "symmetric", LinkControl: "on", Settled: true, FlapPenalty: 500.4, RungReason: "covers 31% of the demand", Link: &edgev1.Link{Utilization: proto.Float64(0.914), AgeSeconds: proto.Float64(1)},
 				Routes: []*edgev1.Route{
 					{Prefix: "198.51.100.0/24", NextHop: "10.77.1.1", Prepend: 3, Communities: []string{"57629:101", "57629:1:101"}},
 					{Prefix: "2001:db8:100::/48", NextHop: "fd77:1::1", Prepend: 3, Communities: []string{"57629:101"}, Med: proto.Uint32(0)},
@@ -59,7 +76,10 @@ func deadDNS() *edgev1.Service {
 		Neighbors: []*edgev1.Neighbor{{Name: "transit-a", Session: "established", Settled: true, State: "withdrawn",
 			Reason: "hard_failure", Detail: "tcp: connection refused", Link: nil,
 			ReturnPath: "routed", LinkControl: "off", LinkControlReason: "the neighbor names no link"}},
-		Overrides: []*edgev1.Override{{Service: "dns", Verb: "announce", Reason: "the check is wrong", EvenIfDead: false}},
+		Overrides: []*edgev1.Override{
+			{Service: "dns", Verb: "announce", Reason: "the check is wrong", EvenIfDead: false},
+			{Service: "dns", Neighbor: "transit-a", Verb: "drain", Reason: "kernel upgrade", WithdrawAt: after(20 * time.Second)},
+		},
 	}
 }
 
@@ -69,6 +89,11 @@ func someDecisions() *edgev1.WhyResponse {
 			From: "announced (normal)", To: "withdrawn (hard_failure)", Detail: "web: connection refused",
 			Inputs: []string{"check web down: connection refused", "override none", "way back ipv4 up"}},
 		{At: before(26 * time.Hour), Trigger: "start", Service: "video", To: "announced (normal)"},
+	}, Load: []*edgev1.LoadDecision{
+		{At: before(2 * time.Minute), Link: "transit-a", Neighbor: "transit-a", From: 0, To: 2, Utilization: proto.Float64(0.914), Shed: 0.31,
+			Detail: "covers 31% of the demand", Inputs: []string{"link transit-a 91% (9.14 of 10 Gbit/s), 1s old", "flap penalty 0 of 1800"}},
+		{At: before(4 * time.Minute), Link: "ix", Detail: "absorbs: no rung left"},
+		{At: before(5 * time.Minute), Link: "ix", Neighbor: "rs1", From: 1, To: 1, Detail: "stale figures"},
 	}}
 }
 

@@ -42,6 +42,8 @@ type fakeEdge struct {
 	plan   *edgev1.PlanResponse        // likewise
 	over   *edgev1.OverrideResponse    // likewise
 	apply  *edgev1.ApplyResponse       // likewise
+	pins   *edgev1.PinResponse         // likewise
+	script *edgev1.TranscriptResponse  // likewise
 	watch  chan *edgev1.StatusResponse // closed: the stream ends
 	mu     sync.Mutex
 	asked  []proto.Message
@@ -78,6 +80,18 @@ func (f *fakeEdge) SetOverride(ctx context.Context, r *edgev1.SetOverrideRequest
 
 func (f *fakeEdge) ClearOverride(ctx context.Context, r *edgev1.ClearOverrideRequest) (*edgev1.OverrideResponse, error) {
 	return answer(ctx, f, r, orEmpty(f.over))
+}
+
+func (f *fakeEdge) SetPin(ctx context.Context, r *edgev1.SetPinRequest) (*edgev1.PinResponse, error) {
+	return answer(ctx, f, r, orEmpty(f.pins))
+}
+
+func (f *fakeEdge) ClearPin(ctx context.Context, r *edgev1.ClearPinRequest) (*edgev1.PinResponse, error) {
+	return answer(ctx, f, r, orEmpty(f.pins))
+}
+
+func (f *fakeEdge) Transcript(ctx context.Context, r *edgev1.TranscriptRequest) (*edgev1.TranscriptResponse, error) {
+	return answer(ctx, f, r, orEmpty(f.script))
 }
 
 func (f *fakeEdge) Plan(ctx context.Context, r *edgev1.PlanRequest) (*edgev1.PlanResponse, error) {

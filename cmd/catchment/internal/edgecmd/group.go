@@ -57,7 +57,7 @@ func (g *group) command() *cobra.Command {
 			"  catchment edge withdraw video --neighbor transit-a --reason 'loss in transit-a'"),
 		g.override("announce", "Announce although a soft check or load says no",
 			"  catchment edge announce video --reason 'the check is wrong' --for 2h"),
-		g.auto(), g.plan(), g.apply(), g.confirm(), g.rollback())
+		g.auto(), g.pin(), g.unpin(), g.plan(), g.apply(), g.confirm(), g.rollback())
 
 	address := g.env.Getenv("CATCHMENT_EDGE")
 	if address == "" {

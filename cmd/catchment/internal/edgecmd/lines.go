@@ -15,6 +15,9 @@ type subject struct{ name, text string }
 
 func subjects(m *edgev1.StatusResponse) []subject {
 	out := []subject{{"node " + m.GetNode(), nodeText(m)}}
+	for _, l := range m.GetLinks() {
+		out = append(out, subject{"link " + l.GetName(), linkNews(l)})
+	}
 	for _, s := range m.GetServices() {
 		out = append(out, subject{"service " + s.GetName(), serviceText(s)})
 		for _, n := range s.GetNeighbors() {
@@ -36,7 +39,25 @@ func nodeText(m *edgev1.StatusResponse) string {
 	for _, w := range m.GetWarnings() {
 		parts = append(parts, "warning: "+w)
 	}
+	for _, p := range m.GetPins() {
+		parts = append(parts, "pin "+pinText(p))
+	}
 	return strings.Join(parts, "; ")
+}
+
+// linkNews is a link without its figures, which move by themselves.
+func linkNews(l *edgev1.Link) string {
+	text := "figures"
+	switch {
+	case l.Utilization == nil:
+		text = "no figure"
+	case l.GetStale():
+		text = "stale figures"
+	}
+	if l.GetAbsorb() {
+		text += "; absorbs: nothing can take more"
+	}
+	return text
 }
 
 func serviceText(s *edgev1.Service) string {
@@ -85,7 +106,8 @@ func neighborText(s *edgev1.Service, n *edgev1.Neighbor) string {
 	return text
 }
 
-// overrideText names an override without the time that is left.
+// overrideText names an override without the time that is left. A drain ends in a
+// withdrawal: that is told even when it has come.
 func overrideText(o *edgev1.Override) string {
 	text := o.GetVerb()
 	if o.GetNeighbor() != "" {
@@ -93,6 +115,9 @@ func overrideText(o *edgev1.Override) string {
 	}
 	if o.GetEvenIfDead() {
 		text += " even if dead"
+	}
+	if o.GetWithdrawAt() != nil {
+		text += " withdraws at " + clock(o.GetWithdrawAt())
 	}
 	if o.GetUntil() != nil {
 		text += " until " + clock(o.GetUntil())

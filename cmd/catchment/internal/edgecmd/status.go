@@ -67,6 +67,14 @@ func (g *group) completeNeighbors(cmd *cobra.Command, _ []string, _ string) ([]s
 	return names, cobra.ShellCompDirectiveNoFileComp
 }
 
+// completeNeighbor proposes them for the first argument only.
+func (g *group) completeNeighbor(cmd *cobra.Command, args []string, prefix string) ([]string, cobra.ShellCompDirective) {
+	if len(args) > 0 {
+		return nil, cobra.ShellCompDirectiveNoFileComp
+	}
+	return g.completeNeighbors(cmd, args, prefix)
+}
+
 func (g *group) servicesFor(ctx context.Context) []*edgev1.Service {
 	ctx, cancel := context.WithTimeout(ctx, completeWithin)
 	defer cancel()

@@ -21,6 +21,7 @@ type statusView struct {
 func (v statusView) write(w io.Writer, m *edgev1.StatusResponse) error {
 	var out bytes.Buffer
 	v.header(&out, m)
+	v.load(&out, m)
 	for _, s := range m.GetServices() {
 		out.WriteByte('\n')
 		v.service(&out, s)
@@ -167,6 +168,9 @@ func noteText(s *edgev1.Service, n *edgev1.Neighbor) string {
 	if n.GetDetail() != "" && n.GetDetail() != s.GetDetail() {
 		notes = append(notes, n.GetDetail())
 	}
+	if why := n.GetRungReason(); why != "" && n.GetRung() > 0 && why != n.GetDetail() {
+		notes = append(notes, why)
+	}
 	if n.GetFlapPenalty() >= 1 {
 		notes = append(notes, fmt.Sprintf("flap penalty %.0f", n.GetFlapPenalty()))
 	}
@@ -174,18 +178,6 @@ func noteText(s *edgev1.Service, n *edgev1.Neighbor) string {
 		notes = append(notes, "last error: "+n.GetLastError())
 	}
 	return strings.Join(notes, "; ")
-}
-
-func linkText(l *edgev1.Link) string {
-	switch {
-	case l == nil:
-		return ""
-	case l.Utilization == nil:
-		return "no figure"
-	case l.GetStale():
-		return percent(l.GetUtilization()) + " stale"
-	}
-	return percent(l.GetUtilization())
 }
 
 func stateColour(state string) output.Colour {

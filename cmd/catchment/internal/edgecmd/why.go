@@ -2,19 +2,26 @@ package edgecmd
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"io"
+	"os"
+	"slices"
 	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
+	"google.golang.org/protobuf/types/known/timestamppb"
 
 	edgev1 "github.com/catchment-bgp/catchment/api/edge/v1"
 	"github.com/catchment-bgp/catchment/cmd/catchment/internal/exit"
 )
 
 func (g *group) why() *cobra.Command {
-	var limit int32
+	var (
+		limit      int32
+		transcript string
+	)
 	cmd := &cobra.Command{
 		Use:               "why [SERVICE]",
 		Short:             "The last decisions, newest first, and what led to them",
@@ -22,6 +29,9 @@ func (g *group) why() *cobra.Command {
 		Args:              atMostOne,
 		ValidArgsFunction: g.completeServices,
 		RunE: func(cmd *cobra.Command, args []string) error {
+			if transcript != "" {
+				return g.transcript(cmd, transcript, args)
+			}
 			if limit < 1 {
 				return exit.Usagef("-n %d: write how many decisions to show, 1 or more", limit)
 			}
@@ -36,29 +46,80 @@ func (g *group) why() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			return show(g, answer, g.whyTable)
+			return show(g, answer, func(w io.Writer, m *edgev1.WhyResponse) error { return g.whyTable(w, m, int(limit)) })
 		},
 	}
 	cmd.Flags().Int32VarP(&limit, "limit", "n", 20, "how many (`N`) decisions to show")
+	cmd.Flags().StringVar(&transcript, "transcript", "", "write what the load controller was given lately to a new `FILE`, for replaying it; - is stdout")
+	_ = cmd.MarkFlagFilename("transcript")
 	return cmd
 }
 
-func (g *group) whyTable(w io.Writer, m *edgev1.WhyResponse) error {
+// transcript writes what the node's policy was given. An existing file is left as
+// it is.
+func (g *group) transcript(cmd *cobra.Command, file string, args []string) error {
+	if len(args) > 0 || cmd.Flags().Changed("limit") {
+		return exit.Usagef("why --transcript is of the whole node: leave the service and -n out")
+	}
+	answer, err := call(cmd.Context(), g, edgev1.EdgeClient.Transcript, &edgev1.TranscriptRequest{})
+	if err != nil {
+		return err
+	}
+	if file == "-" {
+		_, err := g.env.Stdout.Write(answer.GetContent())
+		return err
+	}
+	f, err := os.OpenFile(file, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
+	if err != nil {
+		return exit.Inputf("writing the transcript: %w", err)
+	}
+	_, err = f.Write(answer.GetContent())
+	if err := errors.Join(err, f.Close()); err != nil {
+		return fmt.Errorf("writing the transcript: %w", err)
+	}
+	fmt.Fprintf(g.env.Stderr, "the transcript is in %s\n", file)
+	return nil
+}
+
+// whyTable shows the newest decisions of both kinds together.
+func (g *group) whyTable(w io.Writer, m *edgev1.WhyResponse, limit int) error {
 	var out bytes.Buffer
-	for i, d := range m.GetDecisions() {
-		if i > 0 {
+	all := merged(m)
+	for _, d := range all[:min(limit, len(all))] {
+		if out.Len() > 0 {
 			out.WriteByte('\n')
 		}
-		decision(&out, d, g.env.Now())
+		d.write(&out, g.env.Now())
 	}
-	if len(m.GetDecisions()) == 0 {
+	if out.Len() == 0 {
 		out.WriteString("no decisions\n")
 	}
 	_, err := w.Write(out.Bytes())
 	return err
 }
 
-func decision(out *bytes.Buffer, d *edgev1.Decision, now time.Time) {
+// entry is one decision of either kind.
+type entry struct {
+	at               *timestamppb.Timestamp
+	title            string
+	trigger, details string
+	inputs           []string
+}
+
+// merged gives the decisions of both kinds, newest first.
+func merged(m *edgev1.WhyResponse) []entry {
+	var out []entry
+	for _, d := range m.GetDecisions() {
+		out = append(out, serviceEntry(d))
+	}
+	for _, d := range m.GetLoad() {
+		out = append(out, loadEntry(d))
+	}
+	slices.SortStableFunc(out, func(a, b entry) int { return b.at.AsTime().Compare(a.at.AsTime()) })
+	return out
+}
+
+func serviceEntry(d *edgev1.Decision) entry {
 	subject := d.GetService()
 	if d.GetNeighbor() != "" {
 		subject += " at " + d.GetNeighbor()
@@ -66,21 +127,43 @@ func decision(out *bytes.Buffer, d *edgev1.Decision, now time.Time) {
 	if d.GetFamily() != "" {
 		subject += ", " + d.GetFamily()
 	}
-	at := "unknown"
-	if d.GetAt() != nil {
-		at = d.GetAt().AsTime().Format("2006-01-02T15:04:05.000Z07:00") + " (" + ago(now, d.GetAt()) + " ago)"
-	}
 	from := d.GetFrom()
 	if from == "" {
 		from = "nothing"
 	}
-	fmt.Fprintf(out, "%s  %s: %s -> %s\n", at, subject, from, d.GetTo())
-	for _, l := range []struct{ name, text string }{{"trigger", d.GetTrigger()}, {"detail", d.GetDetail()}} {
+	return entry{d.GetAt(), subject + ": " + from + " -> " + d.GetTo(), d.GetTrigger(), d.GetDetail(), d.GetInputs()}
+}
+
+func loadEntry(d *edgev1.LoadDecision) entry {
+	title := "link " + d.GetLink()
+	if d.GetNeighbor() != "" {
+		title = fmt.Sprintf("load at %s: rung %d -> %d", d.GetNeighbor(), d.GetFrom(), d.GetTo())
+		if d.GetFrom() == d.GetTo() {
+			title = fmt.Sprintf("load at %s: stays on rung %d", d.GetNeighbor(), d.GetTo())
+		}
+	}
+	trigger := "no figure"
+	if d.Utilization != nil {
+		trigger = percent(d.GetUtilization()) + " used"
+		if d.GetShed() > 0 {
+			trigger += ", " + percent(d.GetShed()) + " should go elsewhere"
+		}
+	}
+	return entry{d.GetAt(), title, trigger, d.GetDetail(), d.GetInputs()}
+}
+
+func (d entry) write(out *bytes.Buffer, now time.Time) {
+	at := "unknown"
+	if d.at != nil {
+		at = d.at.AsTime().Format("2006-01-02T15:04:05.000Z07:00") + " (" + ago(now, d.at) + " ago)"
+	}
+	fmt.Fprintf(out, "%s  %s\n", at, d.title)
+	for _, l := range []struct{ name, text string }{{"trigger", d.trigger}, {"detail", d.details}} {
 		if strings.TrimSpace(l.text) != "" {
 			fmt.Fprintf(out, "  %-8s %s\n", l.name, l.text)
 		}
 	}
-	for i, input := range d.GetInputs() {
+	for i, input := range d.inputs {
 		name := ""
 		if i == 0 {
 			name = "inputs"

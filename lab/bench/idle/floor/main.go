@@ -1,5 +1,6 @@
 // Command floor makes HTTP requests and nothing else: what Go and the machine cost without catchment. It is started by the
-// benchmark of package idle, as `floor ADDRESS REQUESTS-PER-SECOND`, and ends with it.
+// benchmark of package idle, as `floor ADDRESS REQUESTS-PER-SECOND AT-ONCE`, and ends with it: AT-ONCE is how many requests
+// share a moment.
 package main
 
 import (
@@ -18,16 +19,31 @@ func main() {
 
 // run returns only with an error.
 func run(args []string) error {
-	if len(args) != 2 {
-		return fmt.Errorf("want an address and a rate, have %q", args)
+	if len(args) != 3 {
+		return fmt.Errorf("want an address, a rate and how many requests at once, have %q", args)
 	}
 	rate, err := strconv.Atoi(args[1])
 	if err != nil || rate <= 0 {
 		return fmt.Errorf("the rate %q is not a number above 0", args[1])
 	}
+	atOnce, err := strconv.Atoi(args[2])
+	if err != nil || atOnce <= 0 {
+		return fmt.Errorf("at once %q is not a number above 0", args[2])
+	}
+	failed := make(chan error)
+	first := time.Now()
+	for range atOnce {
+		go func() { failed <- ask(args[0], first, time.Second*time.Duration(atOnce)/time.Duration(rate)) }()
+	}
+	return <-failed
+}
+
+// ask makes a request at first and after each further interval, and returns only with an error.
+func ask(address string, first time.Time, interval time.Duration) error {
 	buffer := make([]byte, 4<<10)
-	for tick := time.NewTicker(time.Second / time.Duration(rate)); ; <-tick.C {
-		if err := request(args[0], buffer); err != nil {
+	for next := first; ; next = next.Add(interval) {
+		time.Sleep(time.Until(next))
+		if err := request(address, buffer); err != nil {
 			return err
 		}
 	}

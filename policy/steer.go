@@ -1,0 +1,162 @@
+package policy
+
+import (
+	"time"
+
+	"github.com/catchment-bgp/catchment/policy/control"
+)
+
+// load decides on which rung each climber stands.
+func (r *round) load() {
+	lc, next := &r.c.Load, &r.next.Load
+	r.cc = lc.Control.Complete()
+	next.Ledger = r.was.Load.Ledger.Resume(r.in.Now)
+	next.Moved = r.was.Load.Moved
+	r.places()
+	r.b.plan, r.b.keys = r.b.plan[:0], r.b.keys[:0]
+	next.Climbers = resize(next.Climbers, len(lc.Climbers))
+	r.out.Climbers = resize(r.out.Climbers, len(lc.Climbers))
+	for i := range lc.Climbers {
+		next.Climbers[i] = r.recall(i)
+	}
+	r.observe()
+	for i := range lc.Climbers {
+		c := &lc.Climbers[i]
+		r.out.Climbers[i] = ClimberDecision{Name: c.Name, Rungs: len(c.Rungs), Restraint: r.standing(i)}
+		r.obeyPin(i)
+		r.measure(i)
+	}
+	if r.controls() && !r.moved() {
+		if r.up(); !r.moved() {
+			r.down()
+		}
+	}
+	for i := range lc.Climbers {
+		r.report(i)
+	}
+}
+
+// controls says whether rungs are changed for the load.
+func (r *round) controls() bool { return r.cc.Mode != control.Off && !r.cc.Sessions }
+
+// moved says whether this decision has changed a rung.
+func (r *round) moved() bool {
+	for i := range r.out.Climbers {
+		if r.out.Climbers[i].Moved {
+			return true
+		}
+	}
+	return false
+}
+
+// recall returns what is remembered of a climber, as far as it still holds.
+func (r *round) recall(i int) ClimberState {
+	c := &r.c.Load.Climbers[i]
+	was := find(r.was.Load.Climbers, i, c.Name, nameOfClimber)
+	if was == nil {
+		return ClimberState{Name: c.Name, Epoch: c.Epoch}
+	}
+	st := *was
+	if st.Epoch != c.Epoch {
+		st.Epoch, st.Learned, st.Trial, st.Futile, st.Idle = c.Epoch, nil, Trial{}, time.Time{}, false
+	}
+	st.Rung = max(0, min(st.Rung, len(c.Rungs)))
+	if st.Changed.After(r.in.Now) { // the clock was set back: the dwell begins anew
+		st.Changed = r.in.Now
+	}
+	return st
+}
+
+// standing is what keeps a climber on its rung before any wish to move is looked at.
+func (r *round) standing(i int) Restraint {
+	l := r.linkOf(i)
+	switch {
+	case r.cc.Mode == control.Off:
+		return Restraint{Hindrance: NoController}
+	case r.cc.Sessions:
+		return Restraint{Hindrance: SessionsAct}
+	case len(r.c.Load.Climbers[i].Rungs) == 0:
+		return Restraint{Hindrance: NoLadder}
+	case l < 0:
+		return Restraint{Hindrance: Uncontrollable, Word: "it names no link"}
+	case r.c.Load.Links[l].Off != "":
+		return Restraint{Hindrance: Uncontrollable, Word: r.c.Load.Links[l].Off}
+	case !r.out.Links[l].Known:
+		return Restraint{Hindrance: NoFigure}
+	case r.out.Links[l].Stale:
+		return Restraint{Hindrance: Stale}
+	case !r.next.Load.Links[l].OverSince.IsZero():
+		return Restraint{Hindrance: Gathering}
+	}
+	return Restraint{}
+}
+
+// obeyPin puts the climber where an operator wants it. Where nobody else would
+// bring it down again, it returns to "as configured" with the end of the pin.
+func (r *round) obeyPin(i int) {
+	c, st, d := &r.c.Load.Climbers[i], &r.next.Load.Climbers[i], &r.out.Climbers[i]
+	rung := st.Rung
+	pin := r.pin(c.Name)
+	switch l := r.linkOf(i); {
+	case pin != nil:
+		rung = max(0, min(pin.Rung, len(c.Rungs)))
+		r.wake(pin.Until)
+		d.Restraint = Restraint{Pinned, pin.Until, pin.Reason}
+	case !r.controls(), l < 0, r.c.Load.Links[l].Off != "":
+		rung = 0
+	}
+	st.Pinned = pin != nil
+	if rung != st.Rung {
+		r.move(i, rung, r.in.Now)
+	}
+}
+
+// pin is the latest word of an operator on a neighbour's rung; nil: none.
+func (r *round) pin(neighbor string) *Pin {
+	for i := len(r.in.Pins) - 1; i >= 0; i-- {
+		if p := &r.in.Pins[i]; p.Neighbor == neighbor && p.Active(r.in.Now) {
+			return p
+		}
+	}
+	return nil
+}
+
+// move puts a climber on another rung, at the time of the figure that it is for.
+func (r *round) move(i, rung int, at time.Time) {
+	st := &r.next.Load.Climbers[i]
+	st.Trial, st.Idle = r.begin(i, at), false
+	if l := r.linkOf(i); l >= 0 {
+		link := &r.next.Load.Links[l]
+		if !link.Moved.Equal(at) {
+			link.Before, link.Moved = link.InForce, at
+		}
+		st.Rung = rung
+		link.InForce, link.OverSince = r.inForce(l), time.Time{}
+		r.out.Links[l].InForce = link.InForce
+	}
+	if node := &r.next.Load.Node; !node.Moved.Equal(at) {
+		node.Before, node.Moved, node.OverSince = node.InForce, at, time.Time{}
+	}
+	for l := range r.next.Load.Links {
+		other := &r.next.Load.Links[l]
+		other.Then = other.Control.Trend.Level
+	}
+	st.Rung, st.Since, st.Changed, st.LowSince = rung, at, r.in.Now, time.Time{}
+	r.next.Load.Moved = at
+	r.out.Climbers[i].Moved = true
+	if !st.Pinned {
+		r.out.Climbers[i].Restraint = Restraint{}
+	}
+}
+
+// report fills in where a climber stands.
+func (r *round) report(i int) {
+	c, st, d := &r.c.Load.Climbers[i], &r.next.Load.Climbers[i], &r.out.Climbers[i]
+	d.Rung = st.Rung
+	d.Shed, _ = c.believed(st, st.counts(), r.in.Now)
+	if l := r.linkOf(i); l >= 0 && r.c.Load.Links[l].Off != "" {
+		link := &r.out.Links[l]
+		link.Restraint = d.Restraint
+		link.Absorb = link.wants(&r.next.Load.Links[l])
+	}
+}

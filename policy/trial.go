@@ -1,0 +1,130 @@
+package policy
+
+import (
+	"math"
+	"slices"
+	"time"
+)
+
+const (
+	// futile is the share of what was expected below which a step did nothing.
+	futile = 0.25
+	// giveUp is how long climbing is not tried again after such a step.
+	giveUp = time.Hour
+	// settle is how much longer than the dead time a measurement waits.
+	settle = 15 * time.Second
+	// drift is by how much of itself a demand may change within the dead time for
+	// a step's effect to be told from it.
+	drift = 0.10
+)
+
+// Trial is a step whose effect is to be measured.
+type Trial struct {
+	At   time.Time // zero: none
+	From int       // the rung before
+	// Demand and InForce are what was believed of the link before.
+	Demand, InForce float64
+	Steady          bool // the demand was
+}
+
+// begin remembers what is the case before a climber's step.
+func (r *round) begin(i int, at time.Time) Trial {
+	l := r.linkOf(i)
+	if l < 0 || r.next.Load.Climbers[i].Pinned {
+		return Trial{}
+	}
+	link := &r.next.Load.Links[l]
+	return Trial{at, r.next.Load.Climbers[i].Rung, link.Control.Trend.Level, link.InForce, steady(link, r.deadTime())}
+}
+
+// measure ends the trials whose dead time is over: what a step has shed is
+// learned, unless others moved meanwhile or the demand did. A step up that did
+// next to nothing, as when all nodes are hot and shed onto each other, says
+// nothing of its rung: the climber counts as being where it was, and climbing is
+// not tried again for a while.
+func (r *round) measure(i int) {
+	st, l := &r.next.Load.Climbers[i], r.linkOf(i)
+	if st.Trial.At.IsZero() || l < 0 || !r.fresh(l) {
+		return
+	}
+	at := r.next.Load.Links[l].Control.At
+	if at.Before(st.Trial.At.Add(r.deadTime() + settle)) {
+		return
+	}
+	t := st.Trial
+	st.Trial = Trial{}
+	switch {
+	case !r.telling(i, t):
+	case st.Rung > t.From:
+		r.measureUp(i, t, at)
+	case st.Rung < t.From:
+		r.measureDown(i, t, at)
+	}
+}
+
+// telling says whether a trial's outcome is that of its step alone.
+func (r *round) telling(i int, t Trial) bool {
+	link := &r.next.Load.Links[r.linkOf(i)]
+	return t.Steady && steady(link, r.deadTime()) &&
+		r.next.Load.Climbers[i].Since.Equal(t.At) && link.Moved.Equal(t.At) &&
+		!r.in.OthersMoved.After(t.At.Add(-r.deadTime())) && r.c.Load.Climbers[i].Share.Edges <= 1
+}
+
+// measureUp learns what the rung that was climbed to sheds.
+func (r *round) measureUp(i int, t Trial, at time.Time) {
+	c, st, l := &r.c.Load.Climbers[i], &r.next.Load.Climbers[i], r.linkOf(i)
+	link := &r.next.Load.Links[l]
+	obtained := 1 - link.Control.Trend.Level*(1-link.InForce)/t.Demand - t.InForce
+	if !(obtained >= futile*(link.InForce-t.InForce)) {
+		st.Futile, st.Idle, st.Back = at.Add(giveUp), true, t.From
+	} else if obtained > 0 {
+		before, _ := c.believed(st, t.From, at)
+		st.Learned = learn(st.Learned, st.Rung, len(c.Rungs), clamp01(before+obtained/r.weight(i)), at)
+		r.learnLanding(l, obtained*t.Demand*link.Capacity)
+	}
+}
+
+// measureDown learns what the rung that was left has shed, by what came back.
+func (r *round) measureDown(i int, t Trial, at time.Time) {
+	c, st, l := &r.c.Load.Climbers[i], &r.next.Load.Climbers[i], r.linkOf(i)
+	link := &r.next.Load.Links[l]
+	back := 1 - t.Demand*(1-t.InForce)/link.Control.Trend.Level - link.InForce
+	if back > futile*(t.InForce-link.InForce) && t.From <= len(c.Rungs) {
+		after, _ := c.believed(st, st.Rung, at)
+		st.Learned = learn(st.Learned, t.From, len(c.Rungs), clamp01(after+back/r.weight(i)), at)
+	}
+}
+
+// learnLanding takes in on which other links what a link has shed has landed.
+func (r *round) learnLanding(l int, amount float64) {
+	from := &r.next.Load.Links[l]
+	for o := range r.next.Load.Links {
+		to := &r.next.Load.Links[o]
+		if o == l || !r.fresh(o) || !steady(to, r.deadTime()) || to.Moved.Equal(from.Moved) {
+			continue
+		}
+		share := clamp01((to.Control.Trend.Level - to.Then) * to.Capacity / amount)
+		from.Landed = landed(from.Landed, to.Name, share)
+	}
+}
+
+// landed takes in one measurement. It never changes what it was given.
+func landed(ls []Landed, link string, share float64) []Landed {
+	out := slices.Clone(ls)
+	i := slices.IndexFunc(out, func(l Landed) bool { return l.Link == link })
+	if i < 0 {
+		return append(out, Landed{link, share, 1})
+	}
+	l := &out[i]
+	l.Weight = min(mostSeen, l.Weight+1)
+	l.Share += (share - l.Share) / l.Weight
+	return out
+}
+
+func clamp01(v float64) float64 { return max(0, min(v, 1)) }
+
+// steady says whether a link's demand changes little within a dead time.
+func steady(l *LinkState, deadTime time.Duration) bool {
+	t := l.Control.Trend
+	return math.Abs(t.Slope)*deadTime.Seconds() <= drift*max(t.Level, 0.1)
+}
