@@ -24,7 +24,6 @@ func (r *round) load() {
 		c := &lc.Climbers[i]
 		r.out.Climbers[i] = ClimberDecision{Name: c.Name, Rungs: len(c.Rungs), Restraint: r.standing(i)}
 		r.obeyPin(i)
-		r.measure(i)
 	}
 	if r.controls() && !r.moved() {
 		if r.up(); !r.moved() {
