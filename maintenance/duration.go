@@ -95,7 +95,9 @@ func (d *Duration) UnmarshalText(text []byte) error {
 // allowed) and at most most.
 func (d Duration) within(what string, zero bool, most time.Duration) error {
 	switch {
-	case d < 0 || d == 0 && !zero:
+	case d < 0 && zero:
+		return errors.New(what + " must not be negative")
+	case d <= 0 && !zero:
 		return errors.New(what + " must be at least 1s")
 	case d.Std()%time.Second != 0:
 		return errors.New(what + " must be in whole seconds")

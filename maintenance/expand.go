@@ -76,7 +76,7 @@ func (r Rule) periodsBefore(first, from time.Time) int {
 	}
 	longest := map[frequency]time.Duration{hourly: time.Hour, daily: Day, weekly: 7 * Day, monthly: 31 * Day, yearly: 366 * Day}
 	passed := min(from.Sub(first), Horizon)
-	return max(0, int(passed/(longest[r.freq]*time.Duration(r.interval)))-1)
+	return int(passed / (longest[r.freq] * time.Duration(r.interval)))
 }
 
 // inPeriod returns the starts in one period, in order.

@@ -26,16 +26,6 @@ func at(t testing.TB, text string) time.Time {
 	return v
 }
 
-// clock reads a reading of the clock.
-func clock(t testing.TB, text string) time.Time {
-	t.Helper()
-	v, err := time.Parse("2006-01-02 15:04", text)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return v
-}
-
 var everywhere = Selector{Nodes: []string{"msk1"}}
 
 func calendarOf(t testing.TB, windows ...Window) Calendar {

@@ -47,10 +47,7 @@ func Resolve(wall time.Time, offset func(time.Time) int) (time.Time, Fit) {
 	case 1:
 		return fits[0], Exact
 	}
-	if fits[1].Before(fits[0]) {
-		return fits[1], Overlap
-	}
-	return fits[0], Overlap
+	return fits[0], Overlap // by the earlier offset, which is the greater one
 }
 
 // ResolveIn is Resolve in a zone of the time zone database.

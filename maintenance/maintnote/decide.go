@@ -84,7 +84,7 @@ func (e *event) action() (Action, string) {
 // window makes the window, unless something that it needs is missing.
 func (e *event) window() {
 	w := maintenance.Window{
-		Start: e.Start, For: maintenance.Duration(e.End.Sub(e.Start)), Lead: e.options.Lead,
+		Start: e.Start, For: maintenance.Duration(e.End.Sub(e.Start)), Lead: e.options.Lead, Zone: e.zone,
 		Reason: e.reason(), Ticket: e.MaintenanceID, Proposed: true, Created: e.options.Now,
 	}
 	for _, o := range e.Objects {

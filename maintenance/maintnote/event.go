@@ -39,6 +39,7 @@ type event struct {
 	calendar *component
 	zones    zones
 	options  Options
+	zone     string // of the start, if it has a name
 	Proposal
 }
 
@@ -181,7 +182,7 @@ func (e *event) sequence() {
 func (e *event) times() {
 	e.Stamp = e.time("DTSTAMP").at
 	start := e.time("DTSTART")
-	e.Start, e.End = start.at, e.time("DTEND").at
+	e.Start, e.zone, e.End = start.at, start.zone, e.time("DTEND").at
 	if p, found := e.one("DURATION"); found && len(e.all("DTEND")) == 0 && !e.Start.IsZero() {
 		d, err := parseDuration(strings.TrimSpace(p.value))
 		if err != nil {

@@ -124,6 +124,12 @@ type observance struct {
 	from, to int         // seconds east of UTC
 }
 
+// Bounds of a VTIMEZONE, far above those of any zone that there is.
+const (
+	maxObservances = 100
+	maxDates       = 500 // of one observance
+)
+
 // offsets is a VTIMEZONE.
 type offsets []observance
 
@@ -138,6 +144,9 @@ func newOffsets(c *component) (offsets, error) {
 			return nil, fmt.Errorf("line %d: %w", child.line, err)
 		}
 		all = append(all, o)
+	}
+	if len(all) > maxObservances {
+		return nil, fmt.Errorf("line %d: it has more than %d STANDARD and DAYLIGHT", c.line, maxObservances)
 	}
 	if len(all) == 0 {
 		return nil, fmt.Errorf("line %d: neither STANDARD nor DAYLIGHT stands in it", c.line)
@@ -176,7 +185,9 @@ func newObservance(c *component) (observance, error) {
 			if err != nil {
 				return o, fmt.Errorf("RDATE is %s, no time such as 20261025T030000", quote(value))
 			}
-			o.more = append(o.more, wall)
+			if o.more = append(o.more, wall); len(o.more) > maxDates {
+				return o, fmt.Errorf("there are more than %d RDATE", maxDates)
+			}
 		}
 	}
 	return o, nil

@@ -94,6 +94,13 @@ func TestZonesInTheFileThatAreRefused(t *testing.T) {
 			t.Errorf("%s: error %v, want %s", c.to, err, c.want)
 		}
 	}
+	if _, err := vtimezone(t, strings.Repeat(sound, maxObservances+1)); err == nil || err.Error() != "line 2: it has more than 100 STANDARD and DAYLIGHT" {
+		t.Error(err)
+	}
+	dates := "RDATE:20071104T020000" + strings.Repeat(",20071104T020000", maxDates) + "\nEND:"
+	if _, err := vtimezone(t, strings.Replace(sound, "END:", dates, 1)); err == nil || err.Error() != "line 3: there are more than 500 RDATE" {
+		t.Error(err)
+	}
 	all, err := vtimezone(t, strings.Replace(sound, "-0400", "-040030", 1))
 	if err != nil || all[0].from != -(4*3600+30) {
 		t.Errorf("%+v, error %v", all, err)
