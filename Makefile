@@ -21,8 +21,8 @@ TAGS := data
 .PHONY: build demo deps test lint bench bench-failover bench-idle fuzz soak data generate clean help
 .DEFAULT_GOAL := build
 
-build: ## bin/catchment and bin/catchment-edge, static
-	CGO_ENABLED=0 go build -trimpath -ldflags '-X main.version=$(VERSION)' -o bin/ ./cmd/catchment ./cmd/catchment-edge
+build: ## bin/catchment, bin/catchment-edge and bin/catchment-central, static
+	CGO_ENABLED=0 go build -trimpath -ldflags '-X main.version=$(VERSION)' -o bin/ ./cmd/catchment ./cmd/catchment-edge ./cmd/catchment-central
 
 demo: build ## two routers, a service and a node on this machine; no root needed
 	bin/catchment demo

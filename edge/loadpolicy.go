@@ -78,7 +78,7 @@ func policyLink(c *config.Config, l *config.Link) policy.Link {
 // climber is a neighbour with its ladder. One whose link it cannot relieve has
 // none: pins still move it.
 func climber(c *config.Config, n *config.Neighbor) policy.Climber {
-	out := policy.Climber{Name: n.Name, ASN: n.ASN, Share: share(c.Node, n), Epoch: epoch(n)}
+	out := policy.Climber{Name: n.Name, ASN: n.ASN, Share: share(c, n), Epoch: epoch(n)}
 	if linkUnrelieved(c, *n, "") == "" {
 		out.Link, out.Weight = n.Link, weight(c, n)
 	}
@@ -122,11 +122,15 @@ func sheds(ladder []config.Rung, i int) float64 {
 
 // share is the node's part of the flap budget at the neighbour's AS. The nodes take
 // their turns in the order of their names.
-func share(node string, n *config.Neighbor) flap.Share {
+func share(c *config.Config, n *config.Neighbor) flap.Share {
 	if len(n.EdgesAtASN) == 0 {
 		return flap.Share{}
 	}
-	return flap.Share{Edges: len(n.EdgesAtASN), Index: slices.Index(n.EdgesAtASN, node)}
+	at := slices.Index(n.EdgesAtASN, c.Node)
+	if at < 0 {
+		at = slices.Index(n.EdgesAtASN, c.Site)
+	}
+	return flap.Share{Edges: len(n.EdgesAtASN), Index: at}
 }
 
 // weight is the neighbour's share of its link's traffic.

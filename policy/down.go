@@ -44,7 +44,8 @@ func (r *round) descend(l, i int) (added float64, why Restraint) {
 	st := &r.next.Load.Climbers[i]
 	at := r.next.Load.Links[l].Control.At
 	added, after := r.afterStepDown(l, i)
-	safe := after <= low
+	left := r.next.Load.Links[l].InForce + r.adds(l, i, st.below())
+	safe := after <= low && r.out.Links[l].Shed <= left+hysteresis // else it would step up again
 	if r.cc.Mode == control.Threshold {
 		safe = r.out.Links[l].Utilization < r.cc.Low
 	}
@@ -79,7 +80,7 @@ func (r *round) afterStepDown(l, i int) (added, after float64) {
 		demand = max(demand, t.Level)
 	}
 	added = -r.adds(l, i, st.below()) * demand
-	after = demand*(1-link.InForce) + added
+	after = demand*(1-link.InForce) + added + r.landsBack(l, link.InForce-added/max(demand, trace))
 	if n := &r.node; n.Known {
 		after = max(after, n.Demand*(1-r.nodeInForce(i, st.below())))
 	}
@@ -98,4 +99,17 @@ func (r *round) dwellDown(since time.Time) time.Duration {
 	_, _ = h.Write(at[:])
 	part := float64(h.Sum32()) / float64(1<<32)
 	return r.c.Load.DwellDown + time.Duration(jitter*part*float64(r.c.Load.DwellDown))
+}
+
+// landsBack is how much fuller a link would get by what our other links shed, were
+// it to shed less than they do.
+func (r *round) landsBack(l int, level float64) float64 {
+	sum := 0.0
+	for o := range r.out.Links {
+		from := &r.next.Load.Links[o]
+		if more := min(from.InForce, r.next.Load.Links[l].InForce) - level; o != l && more > 0 {
+			sum += more * r.out.Links[o].Demand * from.Capacity * r.landing(o, l) / r.next.Load.Links[l].Capacity
+		}
+	}
+	return sum
 }

@@ -34,7 +34,13 @@ func (r *round) observe() {
 		} else {
 			*st = LinkState{Name: links[l].Name}
 		}
-		r.look(&links[l], st, &r.out.Links[l], r.in.Samples[links[l].Name], func() float64 { return r.inForce(l) })
+	}
+	for l := range links {
+		st := &r.next.Load.Links[l]
+		r.look(&links[l], st, &r.out.Links[l], r.in.Samples[links[l].Name], func() float64 {
+			r.measure(l)
+			return r.inForce(l)
+		})
 	}
 	r.next.Load.Node = r.was.Load.Node
 	r.node = LinkDecision{}
@@ -50,6 +56,7 @@ func (r *round) look(l *Link, st *LinkState, d *LinkDecision, s Sample, inForce 
 	if s.Capacity > 0 && (capacity == 0 || s.Capacity < capacity) {
 		capacity = s.Capacity
 	}
+	r.wake(s.At.Add(-future))
 	if s.At.IsZero() || !(capacity > 0) || !(s.Load >= 0) || s.At.After(r.in.Now.Add(future)) {
 		s.At = time.Time{}
 	}

@@ -109,22 +109,22 @@ func TestSoftFailuresStayAsTheyAreInAFreeze(t *testing.T) {
 func TestARungThatNeedsLeaveIsTakenAndKeptWithLeaveOnly(t *testing.T) {
 	p := &driver{c: loadNode("a")}
 	c := &p.c.Load.Climbers[0]
-	c.Rungs = []Rung{{Sheds: 0.1}, {Withdraw: true, Sheds: 1}}
+	c.Rungs = []Rung{{Withdraw: true, Sheds: 1}}
 	p.c.Load.Flap = flap.Config{}
 	orders := Orders{Leased: true}
 	ordered := func(in *Input) { in.Orders = orders }
-	p.hold(0, 10*time.Minute, one(1.5), ordered)
-	if p.rung("a") != 1 || p.d.Climbers[0].Restraint.Hindrance != NeedsGrant {
+	p.hold(0, 2*time.Minute, one(1.5), ordered)
+	if p.rung("a") != 0 || p.d.Climbers[0].Restraint.Hindrance != NeedsGrant {
 		t.Errorf("without leave: %+v", p.d.Climbers[0])
 	}
 	orders.Ascend = []string{"a"}
-	p.hold(10*time.Minute, 20*time.Minute, one(1.5), ordered)
-	if p.rung("a") != 2 {
+	p.hold(2*time.Minute, 4*time.Minute, one(1.5), ordered)
+	if p.rung("a") != 1 {
 		t.Errorf("with leave: %+v", p.d.Climbers[0])
 	}
 	orders.Ascend = nil
-	p.at(20*time.Minute+time.Second, one(0.8), ordered)
-	if p.rung("a") != 1 {
+	p.at(4*time.Minute+time.Second, one(0.8), ordered)
+	if p.rung("a") != 0 {
 		t.Errorf("leave is over: %+v", p.d.Climbers[0])
 	}
 }

@@ -221,8 +221,11 @@ func TestTheLoadAloneNeverPassesTheBudget(t *testing.T) {
 			}
 			last = in.Now
 			for i, cl := range c.Load.Climbers {
-				if !d.Climbers[i].Moved || len(c.Load.Flap.Profiles) == 0 {
-					continue
+				if !d.Climbers[i].Moved || len(c.Load.Flap.Profiles) == 0 || was.Load.Shown == nil {
+					continue // the last: the first announcement, which is no change
+				}
+				if was, is := rungOf(was, i), d.Climbers[i].Rung; was > 0 && is > 0 && cl.Rungs[was-1].Withdraw && cl.Rungs[is-1].Withdraw {
+					continue // withdrawn it was before
 				}
 				charge := map[flap.Event]float64{flap.Withdrawal: 1000, flap.AttributeChange: 500}[cl.charged(rungOf(was, i), d.Climbers[i].Rung)]
 				if penalties[cl.ASN] += charge * c.Load.Flap.Exploration; penalties[cl.ASN] >= 2000 {

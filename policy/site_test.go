@@ -311,3 +311,29 @@ func TestTheNodesOwnLoadMovesWhatHelpsIt(t *testing.T) {
 		t.Errorf("when it would not: %v", p.log)
 	}
 }
+
+func TestANodeWithoutKnownLinksHasNothingToMove(t *testing.T) {
+	p := &driver{c: loadNode("a")}
+	p.c.Load.Climbers[0].Link = "elsewhere"
+	p.hold(0, time.Minute, nil, func(in *Input) { in.Node = Sample{Load: 1.2, At: in.Now} })
+	if p.rung("a") != 0 {
+		t.Errorf("%+v", p.d.Climbers[0])
+	}
+}
+
+// The default curve sheds from 0.70 on, a step down is safe up to 0.75.
+func TestACurveThatStillShedsKeepsItsRung(t *testing.T) {
+	p := &driver{c: loadNode("a")}
+	p.c.Load.Control = control.Default(control.Curve)
+	p.c.Load.Flap = flap.Config{}
+	p.c.Load.Climbers[0].Rungs = []Rung{{Sheds: 0.01}}
+	moves := 0
+	for d := time.Duration(0); d < 50*time.Minute; d += time.Second {
+		if p.at(d, one(0.74)).Climbers[0].Moved {
+			moves++
+		}
+	}
+	if moves > 2 { // up, and back from what moved nothing
+		t.Errorf("moved %d times: %+v", moves, p.d.Climbers[0])
+	}
+}

@@ -25,7 +25,6 @@ func (r *round) load() {
 		r.out.Climbers[i] = ClimberDecision{Name: c.Name, Rungs: len(c.Rungs), Restraint: r.standing(i)}
 		r.obeyPin(i)
 		r.yield(i)
-		r.measure(i)
 	}
 	if r.controls() && !r.moved() {
 		if r.up(); !r.moved() {

@@ -13,6 +13,8 @@ const (
 	giveUp = time.Hour
 	// settle is how much longer than the dead time a measurement waits.
 	settle = 15 * time.Second
+	// trace is a demand too small to measure anything by.
+	trace = 1e-6
 	// drift is by how much of itself a demand may change within the dead time for
 	// a step's effect to be told from it.
 	drift = 0.10
@@ -37,35 +39,34 @@ func (r *round) begin(i int, at time.Time) Trial {
 	return Trial{at, r.next.Load.Climbers[i].Rung, link.Control.Trend.Level, link.InForce, steady(link, r.deadTime())}
 }
 
-// measure ends the trials whose dead time is over: what a step has shed is
-// learned, unless others moved meanwhile or the demand did. A step up that did
-// next to nothing, as when all nodes are hot and shed onto each other, says
-// nothing of its rung: the climber counts as being where it was, and climbing is
-// not tried again for a while.
-func (r *round) measure(i int) {
-	st, l := &r.next.Load.Climbers[i], r.linkOf(i)
-	if st.Trial.At.IsZero() || l < 0 || !r.fresh(l) {
-		return
-	}
+// measure ends the trials of a link whose dead time is over, before a new figure
+// is taken in: what a step has shed is learned, unless others moved meanwhile or
+// the demand did. A step up that did next to nothing, as when all nodes are hot and
+// shed onto each other, says nothing of its rung: the climber counts as being where
+// it was, and climbing is not tried again for a while.
+func (r *round) measure(l int) {
 	at := r.next.Load.Links[l].Control.At
-	if at.Before(st.Trial.At.Add(r.deadTime() + settle)) {
-		return
-	}
-	t := st.Trial
-	st.Trial = Trial{}
-	switch {
-	case !r.telling(i, t):
-	case st.Rung > t.From:
-		r.measureUp(i, t, at)
-	case st.Rung < t.From:
-		r.measureDown(i, t, at)
+	for i := range r.next.Load.Climbers {
+		st := &r.next.Load.Climbers[i]
+		t := st.Trial
+		if r.linkOf(i) != l || t.At.IsZero() || at.Before(t.At.Add(r.deadTime()+settle)) {
+			continue
+		}
+		st.Trial = Trial{}
+		switch {
+		case !r.telling(i, t):
+		case st.Rung > t.From:
+			r.measureUp(i, t, at)
+		case st.Rung < t.From:
+			r.measureDown(i, t, at)
+		}
 	}
 }
 
 // telling says whether a trial's outcome is that of its step alone.
 func (r *round) telling(i int, t Trial) bool {
 	link := &r.next.Load.Links[r.linkOf(i)]
-	return t.Steady && steady(link, r.deadTime()) &&
+	return t.Steady && t.Demand > trace && link.Control.Trend.Level > trace && steady(link, r.deadTime()) &&
 		r.next.Load.Climbers[i].Since.Equal(t.At) && link.Moved.Equal(t.At) &&
 		!r.in.OthersMoved.After(t.At.Add(-r.deadTime())) && r.c.Load.Climbers[i].Share.Edges <= 1
 }
@@ -100,7 +101,8 @@ func (r *round) learnLanding(l int, amount float64) {
 	from := &r.next.Load.Links[l]
 	for o := range r.next.Load.Links {
 		to := &r.next.Load.Links[o]
-		if o == l || !r.fresh(o) || !steady(to, r.deadTime()) || to.Moved.Equal(from.Moved) {
+		recent := !to.Control.At.Before(from.Control.At.Add(-r.c.Load.Links[o].lasts()))
+		if o == l || !recent || !steady(to, r.deadTime()) || to.Moved.Equal(from.Moved) {
 			continue
 		}
 		share := clamp01((to.Control.Trend.Level - to.Then) * to.Capacity / amount)

@@ -66,13 +66,13 @@ func (r *round) up() {
 		return
 	}
 	if all {
-		r.upTogether()
+		r.upTogether(-1)
 		return
 	}
 	for l := first; l >= 0 && !r.upAlone(l); l = r.pick() {
 		if r.out.Links[l].Restraint.Hindrance == WouldLand && r.heatWarm(l) {
 			r.level = r.wanted(l)
-			r.upTogether()
+			r.upTogether(l)
 			return
 		}
 		r.b.heat[l] = tried
@@ -170,8 +170,9 @@ func (r *round) upAlone(l int) bool {
 }
 
 // upTogether moves the best climber of each hot link, as far as it may and nothing
-// lands on a link that stays.
-func (r *round) upTogether() {
+// lands on a link that stays. If it is for the sake of one link (-1: of all), that
+// one must be among them.
+func (r *round) upTogether(sake int) {
 	var at time.Time
 	for l := range r.out.Links {
 		if r.b.heat[l] != hot {
@@ -191,6 +192,9 @@ func (r *round) upTogether() {
 			r.b.plan = slices.Delete(r.b.plan, k, k+1)
 			k = -1 // one that stays may stand in the way of others
 		}
+	}
+	if sake >= 0 && r.planned(sake) == 0 {
+		return
 	}
 	for _, c := range r.b.plan {
 		r.move(c.climber, c.rung, at)
@@ -259,7 +263,11 @@ func (r *round) fit(k int) bool {
 		if to < 0 {
 			return true
 		}
-		if c.rung--; c.rung <= r.next.Load.Climbers[c.climber].Rung {
+		rungs := r.c.Load.Climbers[c.climber].Rungs
+		for c.rung--; c.rung > 0 && (rungs[c.rung-1].Withdraw || rungs[c.rung-1].Leave); c.rung-- {
+			// these need more than was asked for
+		}
+		if c.rung <= r.next.Load.Climbers[c.climber].Rung {
 			why := Restraint{WouldLand, time.Time{}, r.c.Load.Links[to].Name}
 			r.out.Climbers[c.climber].Restraint, r.out.Links[l].Restraint, r.out.Links[l].Absorb = why, why, true
 			return false

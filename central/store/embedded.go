@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"net/url"
 	"os"
 	"path/filepath"
@@ -20,8 +21,6 @@ const (
 	defaultKeep    = 10 * time.Minute
 	defaultQuota   = 4 << 30
 	defaultMinFree = 256 << 20
-	// startWithin is how long etcd may take to be ready.
-	startWithin = 30 * time.Second
 	// startFree is what must be free to open a directory: etcd writes its files anew at a start.
 	startFree = 64 << 20
 	// tickMs makes a start take 0.1 s, where etcd's own default takes 0.6 s: the
@@ -31,6 +30,9 @@ const (
 	memberName = "catchment"
 	memberURL  = "http://127.0.0.1:2380"
 )
+
+// startWithin is how long etcd may take to be ready. Tests shorten it.
+var startWithin = 30 * time.Second
 
 // OpenEmbedded returns the store in a directory, made if absent, with an etcd
 // member in this process that listens nowhere. A directory in use, a disk that
@@ -48,7 +50,7 @@ func OpenEmbedded(ctx context.Context, dir string, opts Options) (*Etcd, error) 
 	if err != nil {
 		return nil, err
 	}
-	m := &member{dir: dir, minFree: opts.MinFree, lock: lock, failed: make(chan struct{})}
+	m := &member{dir: dir, minFree: opts.MinFree, quota: opts.Quota, lock: lock, failed: make(chan struct{})}
 	if err := m.start(ctx, opts); err != nil {
 		return nil, errors.Join(err, m.stop())
 	}
@@ -69,10 +71,14 @@ func (m *member) start(ctx context.Context, opts Options) error {
 	if err := m.create(ctx, opts); err != nil {
 		return err
 	}
-	if err := m.checkDatabase(); err != nil {
+	if err := m.checkFiles(); err != nil {
 		return err
 	}
-	return m.launch(ctx, m.data(), opts)
+	if err := m.launch(ctx, m.data(), opts); err != nil {
+		return err
+	}
+	m.used = m.etcd.Server.Backend().SizeInUse
+	return nil
 }
 
 // create makes etcd's files where there are none, elsewhere and then in one step: a
@@ -131,7 +137,7 @@ func (m *member) begin(data string, opts Options) error {
 			done <- err
 		}()
 		debug.SetPanicOnFault(true)
-		m.etcd, err = embed.StartEtcd(m.config(data, opts))
+		m.etcd, err = embed.StartEtcd(m.config(data, opts.Log))
 	}()
 	err := <-done
 	if err != nil {
@@ -141,7 +147,7 @@ func (m *member) begin(data string, opts Options) error {
 }
 
 // config is etcd's configuration.
-func (m *member) config(data string, opts Options) *embed.Config {
+func (m *member) config(data string, log *slog.Logger) *embed.Config {
 	c := embed.NewConfig()
 	c.Name = memberName
 	c.Dir = data
@@ -151,21 +157,28 @@ func (m *member) config(data string, opts Options) *embed.Config {
 	c.ListenPeerUrls, c.ListenClientUrls = nil, nil
 	c.InitialCluster = c.InitialClusterFromName(c.Name)
 	c.TickMs, c.ElectionMs = tickMs, 10*tickMs
-	c.QuotaBackendBytes = opts.Quota
+	// No other member needs to catch up from the log, which etcd has in memory.
+	c.SnapshotCount, c.SnapshotCatchUpEntries = 1000, 100
+	c.QuotaBackendBytes = -1 // etcd's own makes the change and then refuses it
 	c.EnableGRPCGateway = false
-	c.ZapLoggerBuilder = embed.NewZapLoggerBuilder(zapLogger(opts.Log, m.fail))
+	c.ZapLoggerBuilder = embed.NewZapLoggerBuilder(zapLogger(log, m.fail))
 	return c
 }
 
 // data is where etcd has its files.
 func (m *member) data() string { return filepath.Join(m.dir, "etcd") }
 
-// checkDatabase reads every page of the database, if there is one: a damaged
-// page would end the process when etcd meets it.
-func (m *member) checkDatabase() (err error) {
+// checkFiles looks for what etcd would make anew where it is missing, as if
+// nothing had been stored, and reads every page of the database: a damaged page
+// would end the process when etcd meets it.
+func (m *member) checkFiles() (err error) {
+	logs, err := filepath.Glob(filepath.Join(m.data(), "member", "wal", "*.wal"))
+	if err != nil || len(logs) == 0 {
+		return m.unreadable(fmt.Errorf("no log in %s", filepath.Join(m.data(), "member", "wal")))
+	}
 	path := filepath.Join(m.data(), "member", "snap", "db")
-	if _, err := os.Stat(path); errors.Is(err, os.ErrNotExist) {
-		return nil
+	if _, err := os.Stat(path); err != nil {
+		return m.unreadable(err)
 	}
 	defer debug.SetPanicOnFault(debug.SetPanicOnFault(true))
 	defer func() {

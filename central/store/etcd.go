@@ -31,7 +31,7 @@ const (
 // Options are for OpenEmbedded and Dial. The zero value has the defaults.
 type Options struct {
 	Log     *slog.Logger  // default: nothing is logged
-	Timeout time.Duration // of each call; 0: 5 s
+	Timeout time.Duration // of each request; 0: 3 s, one election after the death of a leader
 	// Keep is how long past revisions can be read and watched; 0: 10 min when
 	// embedded, and with Dial for the cluster's own rule to say.
 	Keep    time.Duration
@@ -44,7 +44,7 @@ func (o Options) withDefaults() Options {
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)
 	}
-	o.Timeout = cmp.Or(o.Timeout, 5*time.Second)
+	o.Timeout = cmp.Or(o.Timeout, 3*time.Second)
 	return o
 }
 
@@ -106,7 +106,7 @@ func (e *Etcd) problem(ctx context.Context, err error) error {
 	case errors.Is(err, rpctypes.ErrFutureRev):
 		kind = ErrInvalid
 	case errors.Is(err, rpctypes.ErrNoSpace):
-		return fmt.Errorf("etcd's quota is used up; raise it and start again: %w", ErrFull)
+		return fmt.Errorf("the cluster's quota is used up; raise it, and disarm the alarm: %w", ErrFull)
 	case ctx.Err() != nil:
 		return context.Cause(ctx)
 	default:
@@ -297,7 +297,7 @@ func (e *Etcd) compactAll() {
 			return
 		case <-tick.C:
 		}
-		if e.member.space() != nil {
+		if e.member.disk() != nil {
 			continue
 		}
 		if err := e.Compact(e.ctx, before); err != nil {

@@ -14,6 +14,7 @@ const roleVariable = "CATCHMENT_STORE_TEST_ROLE"
 var roles = map[string]func() error{
 	"member": runMember,
 	"opener": runOpener,
+	"filler": runFiller,
 }
 
 func TestMain(m *testing.M) {

@@ -18,6 +18,8 @@ const stopWithin = 10 * time.Second
 type member struct {
 	dir     string
 	minFree int64
+	quota   int64
+	used    func() int64 // bytes of the database
 	lock    *os.File
 	etcd    *embed.Etcd
 
@@ -50,9 +52,21 @@ func (m *member) failure() error {
 	}
 }
 
-// space returns ErrFull when so little of the disk is free that etcd's next
-// file might not fit: without space it could not go on.
+// space returns ErrFull when nothing may be added.
 func (m *member) space() error {
+	if m == nil {
+		return nil
+	}
+	if used := m.used(); used > m.quota {
+		return fmt.Errorf("the store in %s has %d MiB and may have %d: nothing is written until it has shrunk or may have more: %w",
+			m.dir, used>>20, m.quota>>20, ErrFull)
+	}
+	return m.disk()
+}
+
+// disk returns ErrFull when so little of the disk is free that etcd's next
+// file might not fit: without space it could not go on.
+func (m *member) disk() error {
 	if m == nil {
 		return nil
 	}

@@ -232,6 +232,7 @@ func openDir(t *testing.T, dir string) *Etcd {
 // runOpener opens the store in a directory, says so, and closes it when its
 // standard input ends: DIR.
 func runOpener() error {
+	startWithin = 3 * time.Second
 	s, err := OpenEmbedded(context.Background(), os.Args[1], Options{})
 	if err != nil {
 		return err
@@ -239,4 +240,20 @@ func runOpener() error {
 	fmt.Println("open")
 	io.Copy(io.Discard, os.Stdin)
 	return s.Close()
+}
+
+// runFiller writes documents and prints the number of each one that was
+// acknowledged, with no regard to free space, until there is an error: DIR.
+func runFiller() error {
+	s, err := OpenEmbedded(context.Background(), os.Args[1], Options{MinFree: -1})
+	if err != nil {
+		return err
+	}
+	value := []byte(`"` + strings.Repeat("x", 300<<10) + `"`)
+	for n := 0; ; n++ {
+		if _, err := s.Commit(context.Background(), nil, []Op{{fmt.Sprintf("k%04d", n), value}}); err != nil {
+			return err
+		}
+		fmt.Println(n)
+	}
 }

@@ -65,8 +65,10 @@ type Store interface {
 	// *ConflictError (ErrConflict). It returns when the change is on disk, with
 	// the revision that it made; deleting what is not there changes nothing,
 	// and a Commit that changes nothing returns the present revision. ErrFull:
-	// nothing changed, and there is no space. After ErrUnavailable the change
-	// may have been made: read again. The same Commit with conditions is safe.
+	// there is no space, and nothing changed. After ErrUnavailable, the end of
+	// ctx, and ErrFull of a cluster elsewhere (whose etcd makes the change that
+	// reaches its quota and then refuses it) the change may have been made: read
+	// again. The same Commit with conditions is safe.
 	Commit(ctx context.Context, conds []Cond, ops []Op) (Revision, error)
 	// Watch sends every change after revision from under prefix ("" for all),
 	// one event for each transaction, in order, none left out. Where the changes

@@ -66,7 +66,8 @@ type Neighbor struct {
 	// weights of the others there.
 	Weight float64
 	// EdgesAtASN are the names of all nodes that announce to the neighbour's AS,
-	// this one among them, sorted; empty: this one alone.
+	// or of sites whose nodes step alike; this node or its site is among them.
+	// Sorted; empty: this one alone.
 	EdgesAtASN []string
 	// Symmetric is `return: symmetric`: replies leave where requests came in.
 	Symmetric bool

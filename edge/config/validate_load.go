@@ -100,7 +100,8 @@ func (c *checker) flap(r rawFlap) Flap {
 	return f
 }
 
-// edges reads the names of the nodes that announce to one AS.
+// edges reads the names of the nodes, or of sites whose nodes step alike, that
+// announce to one AS.
 func (c *checker) edges(path string, raw []string, cfg *Config) []string {
 	c.notEmpty(path, len(raw), "write the names of all nodes that announce to this AS, this one too, or remove the key")
 	var out []string
@@ -115,8 +116,13 @@ func (c *checker) edges(path string, raw []string, cfg *Config) []string {
 		}
 		out = append(out, name)
 	}
-	if len(out) > 0 && !c.dirty[path] && cfg.Node != "" && !slices.Contains(out, cfg.Node) {
-		c.reject(path, "this node, %s, is not among them; write the names of all nodes that announce to this AS, the same at each of them", cfg.Node)
+	node, site := slices.Contains(out, cfg.Node), cfg.Site != "" && slices.Contains(out, cfg.Site)
+	switch {
+	case len(out) == 0 || c.dirty[path] || cfg.Node == "":
+	case !node && !site:
+		c.reject(path, "this node, %s, is not among them; write the names of all nodes (or of sites whose nodes step alike) that announce to this AS, the same at each of them", cfg.Node)
+	case node && site && cfg.Node != cfg.Site:
+		c.reject(path, "both this node, %s, and its site, %s, stand there; write one of them", cfg.Node, cfg.Site)
 	}
 	slices.Sort(out)
 	return out

@@ -12,6 +12,8 @@ const (
 	moveGain = 0.6
 	// band is the error that sessions are not moved for.
 	band = 0.01
+	// nothing is a load of which no share makes sense.
+	nothing = 1e-6
 	// refuseGain is the share of new sessions refused for an error.
 	refuseGain = 1.0
 )
@@ -32,7 +34,7 @@ func (s *State) pi(c *Config, in Sample, dt time.Duration) {
 // everything has landed.
 func (s *State) piRoutes(c *Config, in Sample, dt time.Duration) {
 	demand := s.Trend.ahead(s.Out.Demand, c.DeadTime)
-	if demand <= 0 {
+	if demand < nothing {
 		s.Sum = 0
 		return
 	}

@@ -120,7 +120,23 @@ func (n Node) takesPart(service string) bool {
 
 // announcing reports whether a node counts as announcing a service.
 func (f Fleet) announcing(n Node, service string) bool {
-	return n.takesPart(service) && n.Seen && !n.Disabled && n.Services[service].Announcing && !f.granted(n.Name, service)
+	return n.announces(service) && !f.granted(n.Name, service)
+}
+
+// announces reports whether a node announces a service as far as its reports go.
+func (n Node) announces(service string) bool {
+	return n.takesPart(service) && n.Seen && !n.Disabled && n.Services[service].Announcing
+}
+
+// announcers is announcing for one service and many nodes.
+func (f Fleet) announcers(service string) func(Node) bool {
+	granted := map[string]bool{}
+	for _, g := range f.Grants {
+		if g.Service == service {
+			granted[g.Node] = true
+		}
+	}
+	return func(n Node) bool { return n.announces(service) && !granted[n.Name] }
 }
 
 // Count says how a service stands in the fleet.
@@ -141,7 +157,7 @@ func (f Fleet) Count(service string) Count { return f.count(service, "") }
 func (f Fleet) count(service, without string) Count {
 	var c Count
 	var all, gone float64
-	weight := f.weigh(service)
+	weight, announcing := f.weigh(service), f.announcers(service)
 	for _, n := range f.Nodes {
 		if !n.takesPart(service) {
 			continue
@@ -149,7 +165,7 @@ func (f Fleet) count(service, without string) Count {
 		c.Nodes++
 		w := weight(n)
 		all += w
-		if n.Name == without || !f.announcing(n, service) {
+		if n.Name == without || !announcing(n) {
 			gone += w
 			continue
 		}

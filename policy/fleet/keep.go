@@ -17,8 +17,9 @@ import (
 func Keep(f Fleet, service string, told, leaving []string) []string {
 	k := keeping{service: service, need: f.Limits[service].least(), leaving: leaving}
 	var current, others []Node
+	announcing := f.announcers(service)
 	for _, n := range f.Nodes {
-		if !f.announcing(n, service) {
+		if !announcing(n) {
 			continue
 		}
 		if slices.Contains(told, n.Name) {

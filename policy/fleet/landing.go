@@ -63,8 +63,11 @@ func (f flow) columns(l Landing) []map[int]float64 {
 	open := make([]float64, len(f.nodes))
 	var unknown float64
 	for i, n := range f.nodes {
-		columns[i], open[i] = map[int]float64{}, 1
+		open[i] = 1
 		row := l[n.Name]
+		if len(row) > 0 {
+			columns[i] = map[int]float64{}
+		}
 		for _, name := range slices.Sorted(maps.Keys(row)) {
 			if j, ok := place[name]; ok && j != i && row[name] > 0 {
 				share := min(row[name], open[i])
@@ -76,32 +79,49 @@ func (f flow) columns(l Landing) []map[int]float64 {
 			unknown += open[i] * max(0, f.load[i]-f.room[i])
 		}
 	}
+	first, second := f.worst(unknown)
+	all := map[int]float64{first: 1} // for the many of whom nothing is known
 	for i := range f.nodes {
 		if open[i] <= 1e-9 {
 			continue
 		}
-		if j := f.worst(i, unknown); j >= 0 {
+		j := first
+		if j == i {
+			j = second
+		}
+		if j < 0 {
+			j = i // nobody takes it: it never comes to rest
+		}
+		switch {
+		case columns[i] != nil:
 			columns[i][j] += open[i]
-		} else {
-			columns[i][i] += open[i] // nobody takes it: it never comes to rest
+		case j == first:
+			columns[i] = all
+		default:
+			columns[i] = map[int]float64{j: 1}
 		}
 	}
 	return columns
 }
 
-// worst returns the announcing node, but for from, that more load hurts most; -1:
-// there is none.
-func (f flow) worst(from int, more float64) int {
-	best, worst := -1, math.Inf(-1)
+// worst returns the two announcing nodes that more load hurts most; -1: there is
+// none.
+func (f flow) worst(more float64) (first, second int) {
+	first, second = -1, -1
+	most, next := math.Inf(-1), math.Inf(-1)
 	for j := range f.nodes {
-		if j == from || f.out[j] {
+		if f.out[j] {
 			continue
 		}
-		if u := (f.load[j] + more) / f.room[j]; u > worst {
-			best, worst = j, u
+		switch u := (f.load[j] + more) / f.room[j]; {
+		case u > most:
+			second, next = first, most
+			first, most = j, u
+		case u > next:
+			second, next = j, u
 		}
 	}
-	return best
+	return first, second
 }
 
 // leastFixedPoint returns the least x >= 0 with x = max(0, b + Hx), and whether it

@@ -25,7 +25,7 @@ func plans() *rapid.Generator[plan] {
 			caps: caps,
 			limits: Limits{MinAnnouncing: rapid.IntRange(1, len(caps)-1).Draw(t, "min_announcing"),
 				MaxWithdrawn: rapid.SampledFrom([]float64{0, 0.34, 0.5, 0.8}).Draw(t, "max_withdrawn")},
-			steps: rapid.SliceOfN(rapid.Uint32(), 60, 100).Draw(t, "steps"),
+			steps: rapid.SliceOfN(rapid.Uint32(), 50, 80).Draw(t, "steps"),
 		}
 	})
 }

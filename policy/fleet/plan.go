@@ -74,12 +74,13 @@ func (f Fleet) lands(drain []string) []Landed {
 // largest first; loads are not looked at.
 func MayWithdraw(f Fleet, service string) int {
 	weight, limits := f.weigh(service), f.Limits[service]
+	announcing := f.announcers(service)
 	var weights []float64
 	var all, gone float64
 	for _, n := range f.nodesOf(service) {
 		w := weight(n)
 		all += w
-		if f.announcing(n, service) {
+		if announcing(n) {
 			weights = append(weights, w)
 		} else {
 			gone += w

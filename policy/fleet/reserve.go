@@ -52,7 +52,7 @@ func (f Fleet) lacks(service string) bool {
 		return true
 	}
 	nodes := f.nodesOf(service)
-	flow := newFlow(nodes, func(n Node) bool { return f.announcing(n, service) }, Node.now, f.shares(service))
+	flow := newFlow(nodes, f.announcers(service), Node.now, f.shares(service))
 	var hot bool
 	brim := flow
 	brim.room = slices.Clone(flow.room)

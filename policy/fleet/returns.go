@@ -80,9 +80,10 @@ func (f Fleet) Short(service string) bool {
 	if c.Announcing < f.Limits[service].least() {
 		return true
 	}
+	announcing := f.announcers(service)
 	var capacity, now, peak float64
 	for _, n := range f.nodesOf(service) {
-		if f.announcing(n, service) {
+		if announcing(n) {
 			if !(n.Capacity > 0) {
 				return false // one that can take who knows how much
 			}

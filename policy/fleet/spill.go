@@ -42,7 +42,7 @@ func (v Figure) sane() Figure {
 
 func (f Fleet) spill(r Request, n Node, load func(Node) Figure) (Refusal, bool) {
 	nodes := f.nodesOf(r.Service)
-	stands := func(m Node) bool { return f.announcing(m, r.Service) }
+	stands := f.announcers(r.Service)
 	before := newFlow(nodes, func(m Node) bool { return m.Name == n.Name || stands(m) }, load, f.shares(r.Service))
 	shares := f.shares(r.Service)
 	shares[n.Name] = r.share(n)

@@ -4682,6 +4682,86 @@ func (x *VerifyAuditResponse) GetDetail() string {
 	return ""
 }
 
+type BackupRequest struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *BackupRequest) Reset() {
+	*x = BackupRequest{}
+	mi := &file_central_v1_central_proto_msgTypes[63]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *BackupRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*BackupRequest) ProtoMessage() {}
+
+func (x *BackupRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_central_v1_central_proto_msgTypes[63]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use BackupRequest.ProtoReflect.Descriptor instead.
+func (*BackupRequest) Descriptor() ([]byte, []int) {
+	return file_central_v1_central_proto_rawDescGZIP(), []int{63}
+}
+
+type BackupPart struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Data          []byte                 `protobuf:"bytes,1,opt,name=data,proto3" json:"data,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *BackupPart) Reset() {
+	*x = BackupPart{}
+	mi := &file_central_v1_central_proto_msgTypes[64]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *BackupPart) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*BackupPart) ProtoMessage() {}
+
+func (x *BackupPart) ProtoReflect() protoreflect.Message {
+	mi := &file_central_v1_central_proto_msgTypes[64]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use BackupPart.ProtoReflect.Descriptor instead.
+func (*BackupPart) Descriptor() ([]byte, []int) {
+	return file_central_v1_central_proto_rawDescGZIP(), []int{64}
+}
+
+func (x *BackupPart) GetData() []byte {
+	if x != nil {
+		return x.Data
+	}
+	return nil
+}
+
 var File_central_v1_central_proto protoreflect.FileDescriptor
 
 const file_central_v1_central_proto_rawDesc = "" +
@@ -5098,10 +5178,14 @@ const file_central_v1_central_proto_rawDesc = "" +
 	"\x02ok\x18\x01 \x01(\bR\x02ok\x12\x18\n" +
 	"\arecords\x18\x02 \x01(\x04R\arecords\x12\x1b\n" +
 	"\tbroken_at\x18\x03 \x01(\x04R\bbrokenAt\x12\x16\n" +
-	"\x06detail\x18\x04 \x01(\tR\x06detail2\xa6\x01\n" +
+	"\x06detail\x18\x04 \x01(\tR\x06detail\"\x0f\n" +
+	"\rBackupRequest\" \n" +
+	"\n" +
+	"BackupPart\x12\x12\n" +
+	"\x04data\x18\x01 \x01(\fR\x04data2\xa6\x01\n" +
 	"\x05Edges\x12N\n" +
 	"\aConnect\x12!.catchment.central.v1.EdgeMessage\x1a\x1c.catchment.central.v1.Intent(\x010\x01\x12M\n" +
-	"\x04Join\x12!.catchment.central.v1.JoinRequest\x1a\".catchment.central.v1.JoinResponse2\xd2\x12\n" +
+	"\x04Join\x12!.catchment.central.v1.JoinRequest\x1a\".catchment.central.v1.JoinResponse2\xa5\x13\n" +
 	"\x05Fleet\x12\\\n" +
 	"\tListNodes\x12&.catchment.central.v1.ListNodesRequest\x1a'.catchment.central.v1.ListNodesResponse\x12K\n" +
 	"\aGetNode\x12$.catchment.central.v1.GetNodeRequest\x1a\x1a.catchment.central.v1.Node\x12K\n" +
@@ -5129,7 +5213,8 @@ const file_central_v1_central_proto_rawDesc = "" +
 	"\aHistory\x12$.catchment.central.v1.HistoryRequest\x1a!.catchment.central.v1.FleetStatus\x12S\n" +
 	"\x05Watch\x12%.catchment.central.v1.GetFleetRequest\x1a!.catchment.central.v1.FleetStatus0\x01\x12\\\n" +
 	"\tListAudit\x12&.catchment.central.v1.ListAuditRequest\x1a'.catchment.central.v1.ListAuditResponse\x12b\n" +
-	"\vVerifyAudit\x12(.catchment.central.v1.VerifyAuditRequest\x1a).catchment.central.v1.VerifyAuditResponseB=Z;github.com/catchment-bgp/catchment/api/central/v1;centralv1b\x06proto3"
+	"\vVerifyAudit\x12(.catchment.central.v1.VerifyAuditRequest\x1a).catchment.central.v1.VerifyAuditResponse\x12Q\n" +
+	"\x06Backup\x12#.catchment.central.v1.BackupRequest\x1a .catchment.central.v1.BackupPart0\x01B=Z;github.com/catchment-bgp/catchment/api/central/v1;centralv1b\x06proto3"
 
 var (
 	file_central_v1_central_proto_rawDescOnce sync.Once
@@ -5143,7 +5228,7 @@ func file_central_v1_central_proto_rawDescGZIP() []byte {
 	return file_central_v1_central_proto_rawDescData
 }
 
-var file_central_v1_central_proto_msgTypes = make([]protoimpl.MessageInfo, 68)
+var file_central_v1_central_proto_msgTypes = make([]protoimpl.MessageInfo, 70)
 var file_central_v1_central_proto_goTypes = []any{
 	(*EdgeMessage)(nil),                // 0: catchment.central.v1.EdgeMessage
 	(*Hello)(nil),                      // 1: catchment.central.v1.Hello
@@ -5208,91 +5293,93 @@ var file_central_v1_central_proto_goTypes = []any{
 	(*ListAuditResponse)(nil),          // 60: catchment.central.v1.ListAuditResponse
 	(*VerifyAuditRequest)(nil),         // 61: catchment.central.v1.VerifyAuditRequest
 	(*VerifyAuditResponse)(nil),        // 62: catchment.central.v1.VerifyAuditResponse
-	nil,                                // 63: catchment.central.v1.Hello.LabelsEntry
-	nil,                                // 64: catchment.central.v1.EdgeNeighbor.LabelsEntry
-	nil,                                // 65: catchment.central.v1.Intent.ReturnAfterEntry
-	nil,                                // 66: catchment.central.v1.Node.LabelsEntry
-	nil,                                // 67: catchment.central.v1.Selector.LabelsEntry
-	(*durationpb.Duration)(nil),        // 68: google.protobuf.Duration
-	(*timestamppb.Timestamp)(nil),      // 69: google.protobuf.Timestamp
+	(*BackupRequest)(nil),              // 63: catchment.central.v1.BackupRequest
+	(*BackupPart)(nil),                 // 64: catchment.central.v1.BackupPart
+	nil,                                // 65: catchment.central.v1.Hello.LabelsEntry
+	nil,                                // 66: catchment.central.v1.EdgeNeighbor.LabelsEntry
+	nil,                                // 67: catchment.central.v1.Intent.ReturnAfterEntry
+	nil,                                // 68: catchment.central.v1.Node.LabelsEntry
+	nil,                                // 69: catchment.central.v1.Selector.LabelsEntry
+	(*durationpb.Duration)(nil),        // 70: google.protobuf.Duration
+	(*timestamppb.Timestamp)(nil),      // 71: google.protobuf.Timestamp
 }
 var file_central_v1_central_proto_depIdxs = []int32{
 	1,   // 0: catchment.central.v1.EdgeMessage.hello:type_name -> catchment.central.v1.Hello
 	4,   // 1: catchment.central.v1.EdgeMessage.report:type_name -> catchment.central.v1.Report
 	2,   // 2: catchment.central.v1.Hello.neighbors:type_name -> catchment.central.v1.EdgeNeighbor
 	3,   // 3: catchment.central.v1.Hello.services:type_name -> catchment.central.v1.EdgeService
-	63,  // 4: catchment.central.v1.Hello.labels:type_name -> catchment.central.v1.Hello.LabelsEntry
-	64,  // 5: catchment.central.v1.EdgeNeighbor.labels:type_name -> catchment.central.v1.EdgeNeighbor.LabelsEntry
-	68,  // 6: catchment.central.v1.EdgeService.drain:type_name -> google.protobuf.Duration
-	69,  // 7: catchment.central.v1.Report.clock:type_name -> google.protobuf.Timestamp
+	65,  // 4: catchment.central.v1.Hello.labels:type_name -> catchment.central.v1.Hello.LabelsEntry
+	66,  // 5: catchment.central.v1.EdgeNeighbor.labels:type_name -> catchment.central.v1.EdgeNeighbor.LabelsEntry
+	70,  // 6: catchment.central.v1.EdgeService.drain:type_name -> google.protobuf.Duration
+	71,  // 7: catchment.central.v1.Report.clock:type_name -> google.protobuf.Timestamp
 	5,   // 8: catchment.central.v1.Report.services:type_name -> catchment.central.v1.ServiceReport
 	6,   // 9: catchment.central.v1.Report.links:type_name -> catchment.central.v1.LinkReport
 	7,   // 10: catchment.central.v1.Report.neighbors:type_name -> catchment.central.v1.NeighborReport
 	8,   // 11: catchment.central.v1.Report.windows:type_name -> catchment.central.v1.WindowReport
 	9,   // 12: catchment.central.v1.Report.wants:type_name -> catchment.central.v1.GrantRequest
-	69,  // 13: catchment.central.v1.Report.moved:type_name -> google.protobuf.Timestamp
-	69,  // 14: catchment.central.v1.ServiceReport.since:type_name -> google.protobuf.Timestamp
-	69,  // 15: catchment.central.v1.WindowReport.since:type_name -> google.protobuf.Timestamp
-	69,  // 16: catchment.central.v1.Intent.sent:type_name -> google.protobuf.Timestamp
+	71,  // 13: catchment.central.v1.Report.moved:type_name -> google.protobuf.Timestamp
+	71,  // 14: catchment.central.v1.ServiceReport.since:type_name -> google.protobuf.Timestamp
+	71,  // 15: catchment.central.v1.WindowReport.since:type_name -> google.protobuf.Timestamp
+	71,  // 16: catchment.central.v1.Intent.sent:type_name -> google.protobuf.Timestamp
 	15,  // 17: catchment.central.v1.Intent.tags:type_name -> catchment.central.v1.Tag
 	26,  // 18: catchment.central.v1.Intent.windows:type_name -> catchment.central.v1.Window
 	40,  // 19: catchment.central.v1.Intent.overrides:type_name -> catchment.central.v1.FleetOverride
 	48,  // 20: catchment.central.v1.Intent.grants:type_name -> catchment.central.v1.Grant
 	11,  // 21: catchment.central.v1.Intent.refusals:type_name -> catchment.central.v1.Refusal
 	12,  // 22: catchment.central.v1.Intent.shares:type_name -> catchment.central.v1.LedgerShare
-	69,  // 23: catchment.central.v1.Intent.others_moved:type_name -> google.protobuf.Timestamp
-	65,  // 24: catchment.central.v1.Intent.return_after:type_name -> catchment.central.v1.Intent.ReturnAfterEntry
-	69,  // 25: catchment.central.v1.Intent.room_at:type_name -> google.protobuf.Timestamp
-	69,  // 26: catchment.central.v1.Tag.since:type_name -> google.protobuf.Timestamp
+	71,  // 23: catchment.central.v1.Intent.others_moved:type_name -> google.protobuf.Timestamp
+	67,  // 24: catchment.central.v1.Intent.return_after:type_name -> catchment.central.v1.Intent.ReturnAfterEntry
+	71,  // 25: catchment.central.v1.Intent.room_at:type_name -> google.protobuf.Timestamp
+	71,  // 26: catchment.central.v1.Tag.since:type_name -> google.protobuf.Timestamp
 	15,  // 27: catchment.central.v1.Node.tags:type_name -> catchment.central.v1.Tag
-	69,  // 28: catchment.central.v1.Node.last_seen:type_name -> google.protobuf.Timestamp
+	71,  // 28: catchment.central.v1.Node.last_seen:type_name -> google.protobuf.Timestamp
 	5,   // 29: catchment.central.v1.Node.services:type_name -> catchment.central.v1.ServiceReport
 	6,   // 30: catchment.central.v1.Node.links:type_name -> catchment.central.v1.LinkReport
 	2,   // 31: catchment.central.v1.Node.neighbors:type_name -> catchment.central.v1.EdgeNeighbor
-	66,  // 32: catchment.central.v1.Node.labels:type_name -> catchment.central.v1.Node.LabelsEntry
+	68,  // 32: catchment.central.v1.Node.labels:type_name -> catchment.central.v1.Node.LabelsEntry
 	7,   // 33: catchment.central.v1.Node.sessions:type_name -> catchment.central.v1.NeighborReport
 	8,   // 34: catchment.central.v1.Node.windows:type_name -> catchment.central.v1.WindowReport
 	16,  // 35: catchment.central.v1.ListNodesResponse.nodes:type_name -> catchment.central.v1.Node
-	68,  // 36: catchment.central.v1.CreateJoinTokenRequest.ttl:type_name -> google.protobuf.Duration
-	69,  // 37: catchment.central.v1.CreateJoinTokenResponse.expires:type_name -> google.protobuf.Timestamp
-	67,  // 38: catchment.central.v1.Selector.labels:type_name -> catchment.central.v1.Selector.LabelsEntry
+	70,  // 36: catchment.central.v1.CreateJoinTokenRequest.ttl:type_name -> google.protobuf.Duration
+	71,  // 37: catchment.central.v1.CreateJoinTokenResponse.expires:type_name -> google.protobuf.Timestamp
+	69,  // 38: catchment.central.v1.Selector.labels:type_name -> catchment.central.v1.Selector.LabelsEntry
 	25,  // 39: catchment.central.v1.Window.selector:type_name -> catchment.central.v1.Selector
-	69,  // 40: catchment.central.v1.Window.start:type_name -> google.protobuf.Timestamp
-	68,  // 41: catchment.central.v1.Window.duration:type_name -> google.protobuf.Duration
-	68,  // 42: catchment.central.v1.Window.lead:type_name -> google.protobuf.Duration
-	69,  // 43: catchment.central.v1.Window.created:type_name -> google.protobuf.Timestamp
-	69,  // 44: catchment.central.v1.Window.next_start:type_name -> google.protobuf.Timestamp
-	69,  // 45: catchment.central.v1.Window.next_end:type_name -> google.protobuf.Timestamp
+	71,  // 40: catchment.central.v1.Window.start:type_name -> google.protobuf.Timestamp
+	70,  // 41: catchment.central.v1.Window.duration:type_name -> google.protobuf.Duration
+	70,  // 42: catchment.central.v1.Window.lead:type_name -> google.protobuf.Duration
+	71,  // 43: catchment.central.v1.Window.created:type_name -> google.protobuf.Timestamp
+	71,  // 44: catchment.central.v1.Window.next_start:type_name -> google.protobuf.Timestamp
+	71,  // 45: catchment.central.v1.Window.next_end:type_name -> google.protobuf.Timestamp
 	28,  // 46: catchment.central.v1.Window.provider:type_name -> catchment.central.v1.Provider
-	69,  // 47: catchment.central.v1.Window.ended:type_name -> google.protobuf.Timestamp
+	71,  // 47: catchment.central.v1.Window.ended:type_name -> google.protobuf.Timestamp
 	27,  // 48: catchment.central.v1.Window.progress:type_name -> catchment.central.v1.WindowProgress
 	25,  // 49: catchment.central.v1.AddWindowRequest.selector:type_name -> catchment.central.v1.Selector
-	68,  // 50: catchment.central.v1.AddWindowRequest.duration:type_name -> google.protobuf.Duration
-	68,  // 51: catchment.central.v1.AddWindowRequest.lead:type_name -> google.protobuf.Duration
+	70,  // 50: catchment.central.v1.AddWindowRequest.duration:type_name -> google.protobuf.Duration
+	70,  // 51: catchment.central.v1.AddWindowRequest.lead:type_name -> google.protobuf.Duration
 	26,  // 52: catchment.central.v1.AddWindowResponse.window:type_name -> catchment.central.v1.Window
 	26,  // 53: catchment.central.v1.ListWindowsResponse.windows:type_name -> catchment.central.v1.Window
 	26,  // 54: catchment.central.v1.ImportWindowsResponse.proposals:type_name -> catchment.central.v1.Window
 	38,  // 55: catchment.central.v1.ImportWindowsResponse.problems:type_name -> catchment.central.v1.ImportProblem
-	68,  // 56: catchment.central.v1.ConfirmWindowRequest.lead:type_name -> google.protobuf.Duration
+	70,  // 56: catchment.central.v1.ConfirmWindowRequest.lead:type_name -> google.protobuf.Duration
 	25,  // 57: catchment.central.v1.FleetOverride.selector:type_name -> catchment.central.v1.Selector
-	69,  // 58: catchment.central.v1.FleetOverride.since:type_name -> google.protobuf.Timestamp
-	69,  // 59: catchment.central.v1.FleetOverride.until:type_name -> google.protobuf.Timestamp
+	71,  // 58: catchment.central.v1.FleetOverride.since:type_name -> google.protobuf.Timestamp
+	71,  // 59: catchment.central.v1.FleetOverride.until:type_name -> google.protobuf.Timestamp
 	25,  // 60: catchment.central.v1.SetFleetOverrideRequest.selector:type_name -> catchment.central.v1.Selector
-	68,  // 61: catchment.central.v1.SetFleetOverrideRequest.duration:type_name -> google.protobuf.Duration
+	70,  // 61: catchment.central.v1.SetFleetOverrideRequest.duration:type_name -> google.protobuf.Duration
 	40,  // 62: catchment.central.v1.ListFleetOverridesResponse.overrides:type_name -> catchment.central.v1.FleetOverride
-	69,  // 63: catchment.central.v1.FleetStatus.at:type_name -> google.protobuf.Timestamp
+	71,  // 63: catchment.central.v1.FleetStatus.at:type_name -> google.protobuf.Timestamp
 	47,  // 64: catchment.central.v1.FleetStatus.services:type_name -> catchment.central.v1.FleetService
 	48,  // 65: catchment.central.v1.FleetStatus.grants:type_name -> catchment.central.v1.Grant
 	16,  // 66: catchment.central.v1.FleetStatus.nodes:type_name -> catchment.central.v1.Node
 	40,  // 67: catchment.central.v1.FleetStatus.overrides:type_name -> catchment.central.v1.FleetOverride
-	69,  // 68: catchment.central.v1.Grant.issued:type_name -> google.protobuf.Timestamp
-	68,  // 69: catchment.central.v1.Grant.ttl:type_name -> google.protobuf.Duration
+	71,  // 68: catchment.central.v1.Grant.issued:type_name -> google.protobuf.Timestamp
+	70,  // 69: catchment.central.v1.Grant.ttl:type_name -> google.protobuf.Duration
 	48,  // 70: catchment.central.v1.ListGrantsResponse.grants:type_name -> catchment.central.v1.Grant
 	56,  // 71: catchment.central.v1.PlanResponse.landings:type_name -> catchment.central.v1.Landing
-	69,  // 72: catchment.central.v1.HistoryRequest.at:type_name -> google.protobuf.Timestamp
-	69,  // 73: catchment.central.v1.AuditRecord.at:type_name -> google.protobuf.Timestamp
+	71,  // 72: catchment.central.v1.HistoryRequest.at:type_name -> google.protobuf.Timestamp
+	71,  // 73: catchment.central.v1.AuditRecord.at:type_name -> google.protobuf.Timestamp
 	58,  // 74: catchment.central.v1.ListAuditResponse.records:type_name -> catchment.central.v1.AuditRecord
-	69,  // 75: catchment.central.v1.Intent.ReturnAfterEntry.value:type_name -> google.protobuf.Timestamp
+	71,  // 75: catchment.central.v1.Intent.ReturnAfterEntry.value:type_name -> google.protobuf.Timestamp
 	0,   // 76: catchment.central.v1.Edges.Connect:input_type -> catchment.central.v1.EdgeMessage
 	13,  // 77: catchment.central.v1.Edges.Join:input_type -> catchment.central.v1.JoinRequest
 	17,  // 78: catchment.central.v1.Fleet.ListNodes:input_type -> catchment.central.v1.ListNodesRequest
@@ -5321,36 +5408,38 @@ var file_central_v1_central_proto_depIdxs = []int32{
 	45,  // 101: catchment.central.v1.Fleet.Watch:input_type -> catchment.central.v1.GetFleetRequest
 	59,  // 102: catchment.central.v1.Fleet.ListAudit:input_type -> catchment.central.v1.ListAuditRequest
 	61,  // 103: catchment.central.v1.Fleet.VerifyAudit:input_type -> catchment.central.v1.VerifyAuditRequest
-	10,  // 104: catchment.central.v1.Edges.Connect:output_type -> catchment.central.v1.Intent
-	14,  // 105: catchment.central.v1.Edges.Join:output_type -> catchment.central.v1.JoinResponse
-	18,  // 106: catchment.central.v1.Fleet.ListNodes:output_type -> catchment.central.v1.ListNodesResponse
-	16,  // 107: catchment.central.v1.Fleet.GetNode:output_type -> catchment.central.v1.Node
-	16,  // 108: catchment.central.v1.Fleet.TagNode:output_type -> catchment.central.v1.Node
-	16,  // 109: catchment.central.v1.Fleet.UntagNode:output_type -> catchment.central.v1.Node
-	16,  // 110: catchment.central.v1.Fleet.SetNode:output_type -> catchment.central.v1.Node
-	24,  // 111: catchment.central.v1.Fleet.CreateJoinToken:output_type -> catchment.central.v1.CreateJoinTokenResponse
-	30,  // 112: catchment.central.v1.Fleet.AddWindow:output_type -> catchment.central.v1.AddWindowResponse
-	32,  // 113: catchment.central.v1.Fleet.ListWindows:output_type -> catchment.central.v1.ListWindowsResponse
-	26,  // 114: catchment.central.v1.Fleet.GetWindow:output_type -> catchment.central.v1.Window
-	26,  // 115: catchment.central.v1.Fleet.EndWindow:output_type -> catchment.central.v1.Window
-	26,  // 116: catchment.central.v1.Fleet.CancelWindow:output_type -> catchment.central.v1.Window
-	37,  // 117: catchment.central.v1.Fleet.ImportWindows:output_type -> catchment.central.v1.ImportWindowsResponse
-	30,  // 118: catchment.central.v1.Fleet.ConfirmWindow:output_type -> catchment.central.v1.AddWindowResponse
-	40,  // 119: catchment.central.v1.Fleet.SetFleetOverride:output_type -> catchment.central.v1.FleetOverride
-	40,  // 120: catchment.central.v1.Fleet.ClearFleetOverride:output_type -> catchment.central.v1.FleetOverride
-	44,  // 121: catchment.central.v1.Fleet.ListFleetOverrides:output_type -> catchment.central.v1.ListFleetOverridesResponse
-	46,  // 122: catchment.central.v1.Fleet.GetFleet:output_type -> catchment.central.v1.FleetStatus
-	46,  // 123: catchment.central.v1.Fleet.Freeze:output_type -> catchment.central.v1.FleetStatus
-	46,  // 124: catchment.central.v1.Fleet.Thaw:output_type -> catchment.central.v1.FleetStatus
-	50,  // 125: catchment.central.v1.Fleet.ListGrants:output_type -> catchment.central.v1.ListGrantsResponse
-	48,  // 126: catchment.central.v1.Fleet.RevokeGrant:output_type -> catchment.central.v1.Grant
-	55,  // 127: catchment.central.v1.Fleet.Plan:output_type -> catchment.central.v1.PlanResponse
-	46,  // 128: catchment.central.v1.Fleet.History:output_type -> catchment.central.v1.FleetStatus
-	46,  // 129: catchment.central.v1.Fleet.Watch:output_type -> catchment.central.v1.FleetStatus
-	60,  // 130: catchment.central.v1.Fleet.ListAudit:output_type -> catchment.central.v1.ListAuditResponse
-	62,  // 131: catchment.central.v1.Fleet.VerifyAudit:output_type -> catchment.central.v1.VerifyAuditResponse
-	104, // [104:132] is the sub-list for method output_type
-	76,  // [76:104] is the sub-list for method input_type
+	63,  // 104: catchment.central.v1.Fleet.Backup:input_type -> catchment.central.v1.BackupRequest
+	10,  // 105: catchment.central.v1.Edges.Connect:output_type -> catchment.central.v1.Intent
+	14,  // 106: catchment.central.v1.Edges.Join:output_type -> catchment.central.v1.JoinResponse
+	18,  // 107: catchment.central.v1.Fleet.ListNodes:output_type -> catchment.central.v1.ListNodesResponse
+	16,  // 108: catchment.central.v1.Fleet.GetNode:output_type -> catchment.central.v1.Node
+	16,  // 109: catchment.central.v1.Fleet.TagNode:output_type -> catchment.central.v1.Node
+	16,  // 110: catchment.central.v1.Fleet.UntagNode:output_type -> catchment.central.v1.Node
+	16,  // 111: catchment.central.v1.Fleet.SetNode:output_type -> catchment.central.v1.Node
+	24,  // 112: catchment.central.v1.Fleet.CreateJoinToken:output_type -> catchment.central.v1.CreateJoinTokenResponse
+	30,  // 113: catchment.central.v1.Fleet.AddWindow:output_type -> catchment.central.v1.AddWindowResponse
+	32,  // 114: catchment.central.v1.Fleet.ListWindows:output_type -> catchment.central.v1.ListWindowsResponse
+	26,  // 115: catchment.central.v1.Fleet.GetWindow:output_type -> catchment.central.v1.Window
+	26,  // 116: catchment.central.v1.Fleet.EndWindow:output_type -> catchment.central.v1.Window
+	26,  // 117: catchment.central.v1.Fleet.CancelWindow:output_type -> catchment.central.v1.Window
+	37,  // 118: catchment.central.v1.Fleet.ImportWindows:output_type -> catchment.central.v1.ImportWindowsResponse
+	30,  // 119: catchment.central.v1.Fleet.ConfirmWindow:output_type -> catchment.central.v1.AddWindowResponse
+	40,  // 120: catchment.central.v1.Fleet.SetFleetOverride:output_type -> catchment.central.v1.FleetOverride
+	40,  // 121: catchment.central.v1.Fleet.ClearFleetOverride:output_type -> catchment.central.v1.FleetOverride
+	44,  // 122: catchment.central.v1.Fleet.ListFleetOverrides:output_type -> catchment.central.v1.ListFleetOverridesResponse
+	46,  // 123: catchment.central.v1.Fleet.GetFleet:output_type -> catchment.central.v1.FleetStatus
+	46,  // 124: catchment.central.v1.Fleet.Freeze:output_type -> catchment.central.v1.FleetStatus
+	46,  // 125: catchment.central.v1.Fleet.Thaw:output_type -> catchment.central.v1.FleetStatus
+	50,  // 126: catchment.central.v1.Fleet.ListGrants:output_type -> catchment.central.v1.ListGrantsResponse
+	48,  // 127: catchment.central.v1.Fleet.RevokeGrant:output_type -> catchment.central.v1.Grant
+	55,  // 128: catchment.central.v1.Fleet.Plan:output_type -> catchment.central.v1.PlanResponse
+	46,  // 129: catchment.central.v1.Fleet.History:output_type -> catchment.central.v1.FleetStatus
+	46,  // 130: catchment.central.v1.Fleet.Watch:output_type -> catchment.central.v1.FleetStatus
+	60,  // 131: catchment.central.v1.Fleet.ListAudit:output_type -> catchment.central.v1.ListAuditResponse
+	62,  // 132: catchment.central.v1.Fleet.VerifyAudit:output_type -> catchment.central.v1.VerifyAuditResponse
+	64,  // 133: catchment.central.v1.Fleet.Backup:output_type -> catchment.central.v1.BackupPart
+	105, // [105:134] is the sub-list for method output_type
+	76,  // [76:105] is the sub-list for method input_type
 	76,  // [76:76] is the sub-list for extension type_name
 	76,  // [76:76] is the sub-list for extension extendee
 	0,   // [0:76] is the sub-list for field type_name
@@ -5376,7 +5465,7 @@ func file_central_v1_central_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_central_v1_central_proto_rawDesc), len(file_central_v1_central_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   68,
+			NumMessages:   70,
 			NumExtensions: 0,
 			NumServices:   2,
 		},

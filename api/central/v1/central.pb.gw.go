@@ -945,6 +945,26 @@ func local_request_Fleet_VerifyAudit_0(ctx context.Context, marshaler runtime.Ma
 	return msg, metadata, err
 }
 
+func request_Fleet_Backup_0(ctx context.Context, marshaler runtime.Marshaler, client FleetClient, req *http.Request, pathParams map[string]string) (Fleet_BackupClient, runtime.ServerMetadata, error) {
+	var (
+		protoReq BackupRequest
+		metadata runtime.ServerMetadata
+	)
+	if req.Body != nil {
+		_, _ = io.Copy(io.Discard, req.Body)
+	}
+	stream, err := client.Backup(ctx, &protoReq)
+	if err != nil {
+		return nil, metadata, err
+	}
+	header, err := stream.Header()
+	if err != nil {
+		return nil, metadata, err
+	}
+	metadata.HeaderMD = header
+	return stream, metadata, nil
+}
+
 // RegisterEdgesHandlerServer registers the http handlers for service Edges to "mux".
 // UnaryRPC     :call EdgesServer directly.
 // StreamingRPC :currently unsupported pending https://github.com/grpc/grpc-go/issues/906.
@@ -1487,6 +1507,13 @@ func RegisterFleetHandlerServer(ctx context.Context, mux *runtime.ServeMux, serv
 			return
 		}
 		forward_Fleet_VerifyAudit_0(annotatedContext, mux, outboundMarshaler, w, req, resp, mux.GetForwardResponseOptions()...)
+	})
+
+	mux.Handle(http.MethodGet, pattern_Fleet_Backup_0, func(w http.ResponseWriter, req *http.Request, pathParams map[string]string) {
+		err := status.Error(codes.Unimplemented, "streaming calls are not yet supported in the in-process transport")
+		_, outboundMarshaler := runtime.MarshalerForRequest(mux, req)
+		runtime.HTTPError(ctx, mux, outboundMarshaler, w, req, err)
+		return
 	})
 
 	return nil
@@ -2034,6 +2061,23 @@ func RegisterFleetHandlerClient(ctx context.Context, mux *runtime.ServeMux, clie
 		}
 		forward_Fleet_VerifyAudit_0(annotatedContext, mux, outboundMarshaler, w, req, resp, mux.GetForwardResponseOptions()...)
 	})
+	mux.Handle(http.MethodGet, pattern_Fleet_Backup_0, func(w http.ResponseWriter, req *http.Request, pathParams map[string]string) {
+		ctx, cancel := context.WithCancel(req.Context())
+		defer cancel()
+		inboundMarshaler, outboundMarshaler := runtime.MarshalerForRequest(mux, req)
+		annotatedContext, err := runtime.AnnotateContext(ctx, mux, req, "/catchment.central.v1.Fleet/Backup", runtime.WithHTTPPathPattern("/v1/backup"))
+		if err != nil {
+			runtime.HTTPError(ctx, mux, outboundMarshaler, w, req, err)
+			return
+		}
+		resp, md, err := request_Fleet_Backup_0(annotatedContext, inboundMarshaler, client, req, pathParams)
+		annotatedContext = runtime.NewServerMetadataContext(annotatedContext, md)
+		if err != nil {
+			runtime.HTTPError(annotatedContext, mux, outboundMarshaler, w, req, err)
+			return
+		}
+		forward_Fleet_Backup_0(annotatedContext, mux, outboundMarshaler, w, req, func() (proto.Message, error) { return resp.Recv() }, mux.GetForwardResponseOptions()...)
+	})
 	return nil
 }
 
@@ -2064,6 +2108,7 @@ var (
 	pattern_Fleet_Watch_0              = runtime.MustPattern(runtime.NewPattern(1, []int{2, 0, 2, 1, 2, 2}, []string{"v1", "fleet", "watch"}, ""))
 	pattern_Fleet_ListAudit_0          = runtime.MustPattern(runtime.NewPattern(1, []int{2, 0, 2, 1}, []string{"v1", "audit"}, ""))
 	pattern_Fleet_VerifyAudit_0        = runtime.MustPattern(runtime.NewPattern(1, []int{2, 0, 2, 1, 2, 2}, []string{"v1", "audit", "verify"}, ""))
+	pattern_Fleet_Backup_0             = runtime.MustPattern(runtime.NewPattern(1, []int{2, 0, 2, 1}, []string{"v1", "backup"}, ""))
 )
 
 var (
@@ -2093,4 +2138,5 @@ var (
 	forward_Fleet_Watch_0              = runtime.ForwardResponseStream
 	forward_Fleet_ListAudit_0          = runtime.ForwardResponseMessage
 	forward_Fleet_VerifyAudit_0        = runtime.ForwardResponseMessage
+	forward_Fleet_Backup_0             = runtime.ForwardResponseStream
 )

@@ -197,6 +197,7 @@ const (
 	Fleet_Watch_FullMethodName              = "/catchment.central.v1.Fleet/Watch"
 	Fleet_ListAudit_FullMethodName          = "/catchment.central.v1.Fleet/ListAudit"
 	Fleet_VerifyAudit_FullMethodName        = "/catchment.central.v1.Fleet/VerifyAudit"
+	Fleet_Backup_FullMethodName             = "/catchment.central.v1.Fleet/Backup"
 )
 
 // FleetClient is the client API for Fleet service.
@@ -245,6 +246,8 @@ type FleetClient interface {
 	ListAudit(ctx context.Context, in *ListAuditRequest, opts ...grpc.CallOption) (*ListAuditResponse, error)
 	// VerifyAudit checks the chain of all records.
 	VerifyAudit(ctx context.Context, in *VerifyAuditRequest, opts ...grpc.CallOption) (*VerifyAuditResponse, error)
+	// Backup sends all that the store holds, as of one moment.
+	Backup(ctx context.Context, in *BackupRequest, opts ...grpc.CallOption) (grpc.ServerStreamingClient[BackupPart], error)
 }
 
 type fleetClient struct {
@@ -524,6 +527,25 @@ func (c *fleetClient) VerifyAudit(ctx context.Context, in *VerifyAuditRequest, o
 	return out, nil
 }
 
+func (c *fleetClient) Backup(ctx context.Context, in *BackupRequest, opts ...grpc.CallOption) (grpc.ServerStreamingClient[BackupPart], error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	stream, err := c.cc.NewStream(ctx, &Fleet_ServiceDesc.Streams[1], Fleet_Backup_FullMethodName, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	x := &grpc.GenericClientStream[BackupRequest, BackupPart]{ClientStream: stream}
+	if err := x.ClientStream.SendMsg(in); err != nil {
+		return nil, err
+	}
+	if err := x.ClientStream.CloseSend(); err != nil {
+		return nil, err
+	}
+	return x, nil
+}
+
+// This type alias is provided for backwards compatibility with existing code that references the prior non-generic stream type by name.
+type Fleet_BackupClient = grpc.ServerStreamingClient[BackupPart]
+
 // FleetServer is the server API for Fleet service.
 // All implementations must embed UnimplementedFleetServer
 // for forward compatibility.
@@ -570,6 +592,8 @@ type FleetServer interface {
 	ListAudit(context.Context, *ListAuditRequest) (*ListAuditResponse, error)
 	// VerifyAudit checks the chain of all records.
 	VerifyAudit(context.Context, *VerifyAuditRequest) (*VerifyAuditResponse, error)
+	// Backup sends all that the store holds, as of one moment.
+	Backup(*BackupRequest, grpc.ServerStreamingServer[BackupPart]) error
 	mustEmbedUnimplementedFleetServer()
 }
 
@@ -657,6 +681,9 @@ func (UnimplementedFleetServer) ListAudit(context.Context, *ListAuditRequest) (*
 }
 func (UnimplementedFleetServer) VerifyAudit(context.Context, *VerifyAuditRequest) (*VerifyAuditResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method VerifyAudit not implemented")
+}
+func (UnimplementedFleetServer) Backup(*BackupRequest, grpc.ServerStreamingServer[BackupPart]) error {
+	return status.Error(codes.Unimplemented, "method Backup not implemented")
 }
 func (UnimplementedFleetServer) mustEmbedUnimplementedFleetServer() {}
 func (UnimplementedFleetServer) testEmbeddedByValue()               {}
@@ -1140,6 +1167,17 @@ func _Fleet_VerifyAudit_Handler(srv interface{}, ctx context.Context, dec func(i
 	return interceptor(ctx, in, info, handler)
 }
 
+func _Fleet_Backup_Handler(srv interface{}, stream grpc.ServerStream) error {
+	m := new(BackupRequest)
+	if err := stream.RecvMsg(m); err != nil {
+		return err
+	}
+	return srv.(FleetServer).Backup(m, &grpc.GenericServerStream[BackupRequest, BackupPart]{ServerStream: stream})
+}
+
+// This type alias is provided for backwards compatibility with existing code that references the prior non-generic stream type by name.
+type Fleet_BackupServer = grpc.ServerStreamingServer[BackupPart]
+
 // Fleet_ServiceDesc is the grpc.ServiceDesc for Fleet service.
 // It's only intended for direct use with grpc.RegisterService,
 // and not to be introspected or modified (even as a copy)
@@ -1252,6 +1290,11 @@ var Fleet_ServiceDesc = grpc.ServiceDesc{
 		{
 			StreamName:    "Watch",
 			Handler:       _Fleet_Watch_Handler,
+			ServerStreams: true,
+		},
+		{
+			StreamName:    "Backup",
+			Handler:       _Fleet_Backup_Handler,
 			ServerStreams: true,
 		},
 	},
