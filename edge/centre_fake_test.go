@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"google.golang.org/grpc"
+	"google.golang.org/grpc/keepalive"
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/types/known/durationpb"
 	"google.golang.org/protobuf/types/known/timestamppb"
@@ -44,8 +45,9 @@ func newCentreFake() *centreFake {
 	return f
 }
 
-func (f *centreFake) listen() {
-	f.listener, f.server = bufconn.Listen(1<<16), grpc.NewServer()
+func (f *centreFake) listen(options ...grpc.ServerOption) {
+	f.listener, f.server = bufconn.Listen(1<<16), grpc.NewServer(append(options,
+		grpc.KeepaliveEnforcementPolicy(keepalive.EnforcementPolicy{MinTime: 5 * time.Second}))...)
 	centralv1.RegisterEdgesServer(f.server, f)
 	go func(s *grpc.Server, l net.Listener) { _ = s.Serve(l) }(f.server, f.listener)
 }
