@@ -67,8 +67,9 @@ type centreKeeper struct {
 	words     []policy.Override
 	askedLoad map[string]time.Time // when a neighbour last lacked leave to climb
 
-	said  *centralv1.Report // the last report
+	said  *centralv1.Report // the last report, when that was, and its gist
 	saidA time.Time
+	gist  *centralv1.Report
 }
 
 func newCentreKeeper() centreKeeper {

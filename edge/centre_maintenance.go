@@ -34,10 +34,14 @@ type windowKeeper struct {
 	all       maintenance.Calendar
 	calendars map[targetKey]maintenance.Calendar
 	keys      []targetKey // of calendars that have windows
-	running   map[targetKey][]maintenance.Occurrence
-	phases    map[targetKey]maintenance.Phase
-	safe      map[string]time.Time // by window: since when all is off the wire
-	next      time.Time
+	// moments hold from looked until change, by the wall.
+	moments        map[targetKey]maintenance.Moment
+	moment         maintenance.Moment // of all
+	looked, change time.Time
+	running        map[targetKey][]maintenance.Occurrence
+	phases         map[targetKey]maintenance.Phase
+	safe           map[string]time.Time // by window: since when all is off the wire
+	next           time.Time
 }
 
 // forget has the calendars made anew.
@@ -68,6 +72,21 @@ func (e *Edge) calendar() {
 		}
 	}
 	slices.SortFunc(k.keys, targetKey.compare)
+	k.moments = nil
+}
+
+// look reads the calendars, which costs something, where that may have changed.
+func (k *windowKeeper) look(now time.Time) {
+	wall := now.Round(0)
+	if k.moments != nil && !wall.Before(k.looked) && (k.change.IsZero() || wall.Before(k.change)) {
+		return
+	}
+	k.moment, k.looked = k.all.At(now), wall
+	k.change, k.moments = k.moment.Next, make(map[targetKey]maintenance.Moment, len(k.keys))
+	for _, key := range k.keys {
+		k.moments[key] = k.calendars[key].At(now)
+		k.change = earliest(k.change, k.moments[key].Next)
+	}
 }
 
 // maintain takes the windows a step on, and says what they ask for.
@@ -79,10 +98,15 @@ func (e *Edge) maintain(now time.Time) {
 		c.kept.Tracks, c.kept.Opened, k.safe, c.refused = nil, nil, nil, false
 		return
 	}
+	k.look(now)
 	e.open(now)
+	if len(c.kept.Opened) == 0 && len(c.kept.Tracks) == 0 {
+		k.safe = nil
+		return
+	}
 	tracks := map[targetKey]track{}
 	for _, key := range k.keys {
-		k.running[key] = slices.DeleteFunc(k.calendars[key].At(now).Running, func(o maintenance.Occurrence) bool { return !e.isOpen(now, o) })
+		k.running[key] = slices.DeleteFunc(slices.Clone(k.moments[key].Running), func(o maintenance.Occurrence) bool { return !e.isOpen(now, o) })
 	}
 	for _, key := range k.keys {
 		was := c.kept.Tracks[key]
@@ -110,7 +134,7 @@ func (e *Edge) maintain(now time.Time) {
 // closes those that are over.
 func (e *Edge) open(now time.Time) {
 	c, k := &e.centre, &e.centre.windows
-	m := k.all.At(now)
+	m := k.moment
 	k.next = m.Next
 	was, refused := c.kept.Opened, false
 	c.kept.Opened = map[string]opened{}
@@ -166,7 +190,7 @@ func (e *Edge) windowCause(now time.Time, key targetKey) policy.Window {
 	c, k := &e.centre, &e.centre.windows
 	running := k.running[key]
 	w := policy.Window{Service: key.service, Neighbor: key.neighbor, Over: k.phases[key] == maintenance.Withdrawn,
-		Detail: k.calendars[key].At(now).Detail(c.want.disabled)}
+		Detail: k.moments[key].Detail(c.want.disabled)}
 	id := "window/" + key.service
 	l, asked := c.kept.Leases[id]
 	if e.elsewhere(key.service) && !asked {

@@ -47,6 +47,25 @@ func (k *centreKeeper) view(now time.Time) CentreView {
 	return v
 }
 
+// warnings are for whoever reads the status.
+func (v CentreView) warnings() []string {
+	var out []string
+	if v.State == "away" {
+		text := "the centre is away: what is announced stays, and nothing is withdrawn for load or soft failures"
+		if v.Fault != "" {
+			text += " (" + v.Address + ": " + v.Fault + ")"
+		}
+		out = append(out, text)
+	}
+	if v.NotOpened {
+		out = append(out, "a maintenance window does not open: this machine's clock is not synchronised, or not near the centre's")
+	}
+	if v.Overrides > 0 {
+		out = append(out, "an operator's word overrides the limits of the fleet")
+	}
+	return out
+}
+
 func (m metrics) centre(s Snapshot) {
 	c := s.Centre
 	if c.State == "none" {

@@ -51,8 +51,8 @@ func (e *Edge) tellCentre(now time.Time, in *policy.Input) (keep bool) {
 	}
 	r := e.report(now, in)
 	was := k.said
-	if since := now.Sub(k.saidA); was == nil || since < 0 || since >= reportEvery || !proto.Equal(gist(r), gist(was)) {
-		k.said, k.saidA = r, now
+	if since := now.Sub(k.saidA); was == nil || since < 0 || since >= reportEvery || !proto.Equal(gist(r), k.gist) {
+		k.said, k.gist, k.saidA = r, gist(r), now
 		k.link.say(nil, r)
 	}
 	return was == nil || !slices.Equal(was.GetHeld(), r.GetHeld()) || !slices.EqualFunc(was.GetWindows(), r.GetWindows(), func(a, b *centralv1.WindowReport) bool { return proto.Equal(a, b) })

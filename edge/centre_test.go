@@ -535,3 +535,123 @@ func TestAFrozenFleetChangesNothingByItselfButForHardFailures(t *testing.T) {
 		}
 	}, measured[:4]...)
 }
+
+func TestF1SoftChecksAndTheCentreAreLostAndTheServiceStaysDePreferred(t *testing.T) {
+	governed(t, func(t *testing.T, w *world, c *centreFake) {
+		c.set(func() { c.grants = true }) // whatever it would say
+		c.kill()
+		w.pass(time.Second)
+		w.report("origin", "timeout")
+		w.pass(time.Second)
+		w.expectState("video", "steered soft_failure origin: timeout")
+		if n := len(w.told("ix")); n != 2 {
+			t.Errorf("%d routes", n)
+		}
+		w.pass(24 * time.Hour)
+		w.expectState("video", "steered soft_failure origin: timeout")
+		if got := w.snapshot().proto().GetWarnings(); len(got) != 1 || !strings.Contains(got[0], "the centre is away") {
+			t.Errorf("warnings: %q", got)
+		}
+	})
+}
+
+func TestADrainEndsEarlyOnAQuietLinkOnly(t *testing.T) {
+	for name, load := range map[string]float64{"quiet": 1e8, "busy": 1e9, "no figures": -1} {
+		governed(t, func(t *testing.T, w *world, c *centreFake) {
+			c.set(func() { c.grants = true })
+			c.wants(func(in *centralv1.Intent) {
+				win := nodeWindow("w1", time.Hour)
+				win.Start, win.Lead = timestamppb.New(time.Now().Add(2*time.Minute)), durationpb.New(2*time.Minute)
+				in.Windows = []*centralv1.Window{win}
+			})
+			for range 60 {
+				if load >= 0 {
+					w.figure("uplink", load)
+				}
+				w.pass(time.Second)
+			}
+			if gone := len(w.told("transit")) == 0; gone != (name == "quiet") {
+				t.Errorf("%s: withdrawn at transit after a minute: %v", name, gone)
+			}
+			w.pass(65 * time.Second)
+			w.expect("transit")
+			w.expect("ix")
+		}, measured[:4]...)
+	}
+}
+
+func TestOverlappingWindowsNest(t *testing.T) {
+	governed(t, func(t *testing.T, w *world, c *centreFake) {
+		c.set(func() { c.grants = true })
+		c.wants(func(in *centralv1.Intent) {
+			in.Windows = []*centralv1.Window{nodeWindow("w1", 5*time.Minute), nodeWindow("w2", 10*time.Minute)}
+		})
+		w.pass(time.Minute)
+		w.expect("ix")
+		n := w.journal.len()
+		w.pass(8 * time.Minute)
+		if lines := w.journal.since(n, "tell"); lines != nil {
+			t.Errorf("%q", lines)
+		}
+		if got := c.phase("w1"); got != "over" {
+			t.Errorf("w1 is %s", got)
+		}
+		w.pass(2 * time.Minute)
+		w.expect("ix", ix4, ix6)
+		if held := c.last().GetHeld(); len(held) != 0 {
+			t.Errorf("held: %v", held)
+		}
+	})
+}
+
+func TestAWindowThatIsCancelledOrEndedGivesTheNodeBackAtOnce(t *testing.T) {
+	for name, end := range map[string]func(in *centralv1.Intent){
+		"cancelled": func(in *centralv1.Intent) { in.Windows = nil },
+		"ended":     func(in *centralv1.Intent) { in.Windows[0].Ended = timestamppb.Now() },
+	} {
+		governed(t, func(t *testing.T, w *world, c *centreFake) {
+			c.set(func() { c.grants = true })
+			c.wants(func(in *centralv1.Intent) { in.Windows = []*centralv1.Window{nodeWindow("w1", time.Hour)} })
+			w.pass(time.Minute)
+			w.expect("ix")
+			c.wants(end)
+			w.pass(time.Second)
+			if got := w.told("ix"); !slices.Equal(got, []string{ix4, ix6}) {
+				t.Errorf("%s: %q", name, got)
+			}
+		})
+	}
+}
+
+func TestLeaveForTheLoadIsAskedForAndGivenBack(t *testing.T) {
+	governed(t, func(t *testing.T, w *world, c *centreFake) {
+		hot := func(d time.Duration) { // each rung sheds a part, and not enough
+			for range d / time.Second {
+				load := 19e9
+				for range w.snapshot().Decision.Climbers[0].Rung {
+					load *= 0.8
+				}
+				w.figure("uplink", load)
+				w.pass(time.Second)
+			}
+		}
+		hot(15 * time.Minute)
+		want := c.last().GetWants()
+		if len(want) != 2 || want[0].GetKind() != "load" || want[0].GetLoad() <= 0 {
+			t.Fatalf("%v, %+v", want, w.snapshot().Decision.Climbers[0])
+		}
+		if len(w.told("transit")) != 3 {
+			t.Errorf("%q", w.told("transit"))
+		}
+		c.set(func() { c.grants = true })
+		hot(10 * time.Minute)
+		if len(w.told("transit")) != 0 || len(c.last().GetHeld()) != 2 {
+			t.Errorf("with leave: %q, %v", w.told("transit"), c.last().GetHeld())
+		}
+		c.kill()
+		hot(2 * time.Minute)
+		if len(w.told("transit")) != 3 {
+			t.Errorf("the leave has run out: %q", w.told("transit"))
+		}
+	}, measured[0], measured[1], measured[2], measured[3], "return_after: [", "load: {"+soonAgain+", dwell_up: 30s, dead_time: 20s}\nreturn_after: [")
+}

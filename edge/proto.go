@@ -24,6 +24,7 @@ func (s Snapshot) proto() *edgev1.StatusResponse {
 	if !s.Reloaded && !s.ReloadedAt.IsZero() {
 		out.Warnings = append(out.Warnings, "the configuration file of "+s.ReloadedAt.Format(time.RFC3339)+" was not taken up: the log says why")
 	}
+	out.Warnings = append(out.Warnings, s.Centre.warnings()...)
 	if !s.RevertsAt.IsZero() {
 		out.PendingApply = &edgev1.PendingApply{RevertsAt: stamp(s.RevertsAt)}
 	}
