@@ -78,7 +78,6 @@ func figures(links []*centralv1.LinkReport) (capacity float64, load fleet.Figure
 // is never changed.
 type view struct {
 	at    time.Time
-	cost  time.Duration // to wait after it
 	fleet fleet.Fleet
 	place map[string]int // of a node in fleet.Nodes
 	// room is how much load each announcing node could take, and roomAll all of them.
