@@ -147,9 +147,9 @@ func (a *api) AddWindow(ctx context.Context, r *centralv1.AddWindowRequest) (*ce
 
 func (a *api) ListWindows(_ context.Context, r *centralv1.ListWindowsRequest) (*centralv1.ListWindowsResponse, error) {
 	return read(a, func(w *world, now time.Time) (*centralv1.ListWindowsResponse, error) {
-		out := &centralv1.ListWindowsResponse{}
+		out, targets := &centralv1.ListWindowsResponse{}, w.targets("")
 		for _, id := range sorted(w.windows) {
-			p := w.windowProto(w.windows.get(id), now)
+			p := w.windowOf(w.windows.get(id), targets, now)
 			if over := p.State == string(maintenance.Ended) || p.State == string(maintenance.Cancelled); r.GetAll() || !over {
 				out.Windows = append(out.Windows, p)
 			}

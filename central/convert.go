@@ -60,6 +60,11 @@ func (d windowDoc) base() *centralv1.Window {
 
 // windowProto is a window as the NOC sees it.
 func (w *world) windowProto(d windowDoc, now time.Time) *centralv1.Window {
+	return w.windowOf(d, w.targets(""), now)
+}
+
+// windowOf is windowProto where the targets are at hand.
+func (w *world) windowOf(d windowDoc, targets []maintenance.Target, now time.Time) *centralv1.Window {
 	out := d.base()
 	state, err := d.State(now)
 	if err != nil {
@@ -80,8 +85,8 @@ func (w *world) windowProto(d windowDoc, now time.Time) *centralv1.Window {
 			out.NextStart, out.NextEnd = stamp(next[0].Start), stamp(next[0].End)
 		}
 	}
-	for _, t := range w.targets("") {
-		if d.Select.Matches(t) && !slices.Contains(out.Nodes, t.Node) {
+	for _, t := range targets { // by node
+		if last := len(out.Nodes) - 1; (last < 0 || out.Nodes[last] != t.Node) && d.Select.Matches(t) {
 			out.Nodes = append(out.Nodes, t.Node)
 		}
 	}

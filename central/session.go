@@ -46,6 +46,9 @@ type session struct {
 	told []telling
 }
 
+// maxTold bounds what is remembered of intents that have not been confirmed.
+const maxTold = 64
+
 // telling is which services an intent tells to keep.
 type telling struct {
 	generation uint64
@@ -191,6 +194,7 @@ func (f *Fleet) report(ctx context.Context, s *session, r *centralv1.Report) err
 		l.Skew = c.Sub(now)
 	}
 	f.w.local[s.node] = l
+	stale := now.Sub(f.w.live.get(s.node).At) > lastSeenEvery
 	for id := range s.refusals {
 		if !slices.ContainsFunc(r.GetWants(), func(g *centralv1.GrantRequest) bool { return g.GetId() == id }) {
 			delete(s.refusals, id)
@@ -198,7 +202,7 @@ func (f *Fleet) report(ctx context.Context, s *session, r *centralv1.Report) err
 	}
 	f.mu.Unlock()
 	f.meters.reports.Inc()
-	if !known || material(before, l) {
+	if !known || stale || material(before, l) {
 		f.toPublish(s.node)
 	}
 	f.touch()
@@ -267,6 +271,9 @@ func (f *Fleet) tell(s *session) (*centralv1.Intent, time.Time) {
 	if s.generation == 0 || content != s.content {
 		s.generation = max(s.generation, live.report().GetGeneration(), uint64(f.w.revision)) + 1
 		s.told = append(s.told, telling{s.generation, keeps})
+		if len(s.told) > maxTold { // an edge that confirms nothing keeps nothing
+			s.told = s.told[1:]
+		}
 	}
 	s.content, s.sentAt, s.room, s.answered = content, now, in.GetRoom(), live.Number
 	in.Generation, in.Sent, in.Report = s.generation, timestamppb.New(now), live.report().GetNumber()

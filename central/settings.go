@@ -21,6 +21,8 @@ const (
 	// resendEvery is how often an edge hears the same again, so that it knows that
 	// the centre is there; one with grants hears it after each report.
 	resendEvery = 20 * time.Second
+	// lastSeenEvery is how old the store's word of a node may be that says nothing new.
+	lastSeenEvery = 5 * time.Minute
 )
 
 // Settings are what an operator decides about the fleet.

@@ -63,22 +63,34 @@ func (w *world) nodeAt(name string, now time.Time) fleet.Node {
 	return n
 }
 
-// figures adds links up: a load that is not known on one is not known.
+// figures adds links up: a load that is not known on one is not known. What is no
+// figure is not known either.
 func figures(links []*centralv1.LinkReport) (capacity float64, load fleet.Figure) {
 	load.Known = len(links) > 0
 	for _, l := range links {
-		capacity += max(0, l.GetCapacity())
-		load.Value += max(0, l.GetLoad())
-		load.Known = load.Known && l.GetKnown() && !l.GetStale()
+		if sane(l.GetCapacity()) {
+			capacity += l.GetCapacity()
+		}
+		switch known := l.GetKnown() && !l.GetStale() && sane(l.GetLoad()); {
+		case known:
+			load.Value += l.GetLoad()
+		default:
+			load.Known = false
+		}
 	}
 	return capacity, load
 }
+
+// mostFigure is far above any link, in bit/s, and any penalty.
+const mostFigure = 1e18
+
+// sane reports whether a figure from outside can be one.
+func sane(v float64) bool { return v >= 0 && v <= mostFigure } // no NaN is
 
 // view is what was worked out of a world at a moment, for all edges at once. It
 // is never changed.
 type view struct {
 	at    time.Time
-	cost  time.Duration // to wait after it
 	fleet fleet.Fleet
 	place map[string]int // of a node in fleet.Nodes
 	// room is how much load each announcing node could take, and roomAll all of them.
@@ -146,7 +158,7 @@ func (v *view) addPenalty(w *world, n fleet.Node) {
 	}
 	own := map[uint32]float64{}
 	for _, nb := range live.report().GetNeighbors() {
-		if p := nb.GetFlapPenalty(); p > 0 {
+		if p := nb.GetFlapPenalty(); p > 0 && sane(p) {
 			own[at[nb.GetName()]] = max(own[at[nb.GetName()]], p)
 		}
 	}
