@@ -263,7 +263,7 @@ func (e *Edge) askForLoad(now time.Time) {
 			key := "load/" + svc.Name
 			l, asked := k.kept.Leases[key]
 			if !asked {
-				l = e.ask(now, key, lease{Lease: fleet.Lease{Kind: fleet.Load}, Service: svc.Name, Reason: "load at " + d.Name, Load: e.excess(d.Name)})
+				l = e.ask(now, key, lease{Lease: fleet.Lease{Kind: fleet.Load}, Service: svc.Name, Reason: "load at " + d.Name, Load: e.through(d.Name)})
 			}
 			if e.onLease(d.Name) && !l.Begun && l.mayAct(now) {
 				l.Begun, l.BegunAt = true, now
@@ -277,13 +277,28 @@ func (e *Edge) askForLoad(now time.Time) {
 	}
 }
 
-// excess is how much of a neighbour's link should go elsewhere, in bit/s.
-func (e *Edge) excess(neighbor string) float64 {
-	l := e.linkOf(&e.decision, neighbor)
-	if l == nil || !l.Known {
+// through is how much comes through a neighbour, and goes elsewhere if it is told of
+// nothing, in bit/s; 0: not known, which counts as all that the node carries.
+func (e *Edge) through(neighbor string) float64 {
+	n, l := neighborOf(e.cfg, neighbor), e.linkOf(&e.decision, neighbor)
+	if n == nil || l == nil || !l.Known || l.Stale {
 		return 0
 	}
-	return max(0, l.Shed-l.InForce) * l.Demand * e.load.figures.links[l.Name].Capacity
+	return l.Utilization * e.capacity(l.Name) * weight(e.cfg, n)
+}
+
+// capacity is that of a link in bit/s, as it was measured or else configured; 0: not
+// known.
+func (e *Edge) capacity(link string) float64 {
+	if s := e.load.figures.links[link]; s.Capacity > 0 {
+		return s.Capacity
+	}
+	for i := range e.cfg.Links {
+		if e.cfg.Links[i].Name == link {
+			return float64(e.cfg.Links[i].Capacity)
+		}
+	}
+	return 0
 }
 
 // permit asks the centre for leave before a local word that takes services away as a

@@ -105,16 +105,8 @@ func (e *Edge) report(now time.Time, in *policy.Input) *centralv1.Report {
 	}
 	for i := range e.decision.Links {
 		l := &e.decision.Links[i]
-		lr := &centralv1.LinkReport{Name: l.Name, Utilization: l.Utilization, Known: l.Known, Stale: l.Stale}
-		if s, measured := e.load.figures.links[l.Name]; measured {
-			lr.Load, lr.Capacity = s.Load, s.Capacity
-		}
-		for _, c := range e.cfg.Links {
-			if c.Name == l.Name && lr.Capacity == 0 {
-				lr.Capacity = float64(c.Capacity)
-			}
-		}
-		r.Links = append(r.Links, lr)
+		r.Links = append(r.Links, &centralv1.LinkReport{Name: l.Name, Utilization: l.Utilization, Known: l.Known, Stale: l.Stale,
+			Load: e.load.figures.links[l.Name].Load, Capacity: e.capacity(l.Name)})
 	}
 	sessions := e.opt.Announcer.Sessions()
 	for i := range e.cfg.Neighbors {
