@@ -85,7 +85,7 @@ func (k *centreKeeper) restore(s *storedCentre, c *config.Config, now time.Time)
 	k.kept.Numbers += numbersOfARun
 	k.clock.skew = k.kept.Skew
 	for key, l := range k.kept.Leases {
-		if l.Begun || l.Override {
+		if l.Begun && (l.Kind == fleet.Window || l.Kind == fleet.Override) {
 			continue
 		}
 		delete(k.kept.Leases, key) // whoever asked for it asks anew

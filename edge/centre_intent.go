@@ -9,6 +9,7 @@ import (
 
 	"google.golang.org/protobuf/encoding/protojson"
 	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/types/known/durationpb"
 	"google.golang.org/protobuf/types/known/timestamppb"
 
 	centralv1 "github.com/catchment-bgp/catchment/api/central/v1"
@@ -118,10 +119,15 @@ func moment(t *timestamppb.Timestamp) time.Time {
 	return t.AsTime()
 }
 
+// window is a window of the API. Parts of a second, which windows do not have, are cut
+// off rather than that the window were none.
 func window(w *centralv1.Window, c *config.Config) maintenance.Window {
+	length := func(d *durationpb.Duration) maintenance.Duration {
+		return maintenance.Duration(d.AsDuration().Truncate(time.Second))
+	}
 	out := maintenance.Window{
-		ID: w.GetId(), Select: fleetSelector(w.GetSelector(), c), Start: moment(w.GetStart()), For: maintenance.Duration(w.GetDuration().AsDuration()),
-		Lead: maintenance.Duration(w.GetLead().AsDuration()), Zone: w.GetZone(), Rule: w.GetRrule(), Reason: w.GetReason(), Ticket: w.GetTicket(),
+		ID: w.GetId(), Select: fleetSelector(w.GetSelector(), c), Start: moment(w.GetStart()).Truncate(time.Second), For: length(w.GetDuration()),
+		Lead: length(w.GetLead()), Zone: w.GetZone(), Rule: w.GetRrule(), Reason: w.GetReason(), Ticket: w.GetTicket(),
 		By: w.GetBy(), Created: moment(w.GetCreated()), Proposed: w.GetState() == "proposed",
 	}
 	if w.GetState() == "cancelled" {

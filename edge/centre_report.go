@@ -124,20 +124,31 @@ func (e *Edge) report(now time.Time, in *policy.Input) *centralv1.Report {
 	return r
 }
 
+// mostWants bounds what is asked for at a time, as the centre does.
+const mostWants = 64
+
 // leasesInto adds what is asked for and what is acted on. What overrides the limits
-// is asked for and acted on at once: that is how it gets into the audit.
+// is asked for and acted on at once: that is how it gets into the audit. Where there is
+// too much, what was not answered comes first.
 func (e *Edge) leasesInto(r *centralv1.Report) {
+	open := map[string]int{} // 0: not answered
 	for _, l := range e.centre.kept.Leases {
 		if l.Begun && l.State != fleet.Revoked {
 			r.Held = append(r.Held, l.ID)
 		}
 		if l.State != fleet.Revoked && (!l.Begun || l.Override && l.State == "") {
+			if l.State != "" {
+				open[l.ID] = 1
+			}
 			r.Wants = append(r.Wants, &centralv1.GrantRequest{Id: l.ID, Service: l.Service, Kind: string(l.Kind), Window: l.Window, Load: l.Load,
 				OverrideSafety: l.Override, Reason: l.Reason})
 		}
 	}
 	slices.Sort(r.Held)
-	slices.SortFunc(r.Wants, func(a, b *centralv1.GrantRequest) int { return cmp.Compare(a.GetId(), b.GetId()) })
+	slices.SortFunc(r.Wants, func(a, b *centralv1.GrantRequest) int {
+		return cmp.Or(open[a.GetId()]-open[b.GetId()], cmp.Compare(a.GetId(), b.GetId()))
+	})
+	r.Wants = r.Wants[:min(len(r.Wants), mostWants)]
 }
 
 // windowReports says how far each window is here.
