@@ -26,6 +26,11 @@ type Fleet struct {
 	sessions map[string]*session
 	refused  map[string]string // what was audited of a refusal last, by node and id
 	news     chan struct{}     // closed and made anew when the view is
+	followed chan struct{}     // closed and made anew when the watch brings something
+
+	// cut is true while the store is out of reach; tellHealth hears of it.
+	cut        atomic.Bool
+	tellHealth func(ok bool)
 
 	view  atomic.Pointer[view]
 	dirty chan struct{}
@@ -49,8 +54,8 @@ func NewFleet(s store.Store, settings Settings) *Fleet {
 		settings.Replica = newID("r")
 	}
 	f := &Fleet{settings: settings, store: s, audit: audit.New(s, time.Now, settings.Log), log: settings.Log, meters: newMeters(),
-		w: newWorld(settings), sessions: map[string]*session{}, refused: map[string]string{}, news: make(chan struct{}),
-		dirty: make(chan struct{}, 1), ready: make(chan struct{}), leaving: make(chan struct{})}
+		w: newWorld(settings), sessions: map[string]*session{}, refused: map[string]string{}, news: make(chan struct{}), followed: make(chan struct{}),
+		dirty: make(chan struct{}, 1), ready: make(chan struct{}), leaving: make(chan struct{}), tellHealth: func(bool) {}}
 	f.publish.nodes, f.publish.wake = map[string]bool{}, make(chan struct{}, 1)
 	return f
 }
@@ -109,6 +114,8 @@ func (f *Fleet) load(ctx context.Context) error {
 		w.heard[name] = t
 	}
 	f.w = w
+	close(f.followed)
+	f.followed = make(chan struct{})
 	f.mu.Unlock()
 	f.wakeAll()
 	return nil
@@ -185,6 +192,8 @@ func (f *Fleet) take(ops []store.Op, at store.Revision, followed bool) {
 	}
 	if followed {
 		f.w.revision = max(f.w.revision, at)
+		close(f.followed)
+		f.followed = make(chan struct{})
 	}
 	for _, n := range nodes {
 		if s := f.sessions[n]; s != nil {
@@ -247,7 +256,10 @@ type change struct {
 }
 
 // tries is how often a decision is made anew because its world had changed.
-const tries = 10
+const tries = 20
+
+// catchUpTime bounds the wait for what others have changed.
+const catchUpTime = 3 * time.Second
 
 // decide makes a decision on the world as it is and commits it; if the world has
 // changed meanwhile it is made anew.
@@ -265,26 +277,40 @@ func (f *Fleet) decide(ctx context.Context, decision func(w *world, now time.Tim
 			return err
 		}
 		f.meters.conflicts.Inc()
-		if err := f.refresh(ctx, conflict.Keys); err != nil {
+		if err := f.catchUp(ctx, conflict.Keys); err != nil {
 			return err
 		}
 	}
 }
 
-// refresh reads documents that have changed before the watch brings them.
-func (f *Fleet) refresh(ctx context.Context, keys []string) error {
+// catchUp waits until the watch has brought the changes of some documents. They
+// are not read one by one: a decision on a fence that is new and on grants that are
+// old would be wrong, and would hold.
+func (f *Fleet) catchUp(ctx context.Context, keys []string) error {
+	ctx, cancel := context.WithTimeout(ctx, catchUpTime)
+	defer cancel()
 	for _, k := range keys {
 		item, err := f.store.Get(ctx, k)
-		switch {
-		case errors.Is(err, store.ErrNotFound):
-			// Gone: the watch brings that, or it has; then wait for it.
-			if !pause(ctx, 5*time.Millisecond) {
-				return ctx.Err()
-			}
-		case err != nil:
+		gone := errors.Is(err, store.ErrNotFound)
+		if err != nil && !gone {
 			return err
-		default:
-			f.take([]store.Op{{Key: k, Value: item.Value}}, item.Revision, false)
+		}
+		for {
+			f.mu.RLock()
+			done := f.w.revision >= item.Revision
+			if gone {
+				done = !f.w.has(k)
+			}
+			followed := f.followed
+			f.mu.RUnlock()
+			if done {
+				break
+			}
+			select {
+			case <-followed:
+			case <-ctx.Done():
+				return fmt.Errorf("%w: the changes of others do not arrive", store.ErrUnavailable)
+			}
 		}
 	}
 	return nil

@@ -247,6 +247,19 @@ func (w *world) fence(service string) (store.Op, error) {
 	return put(key(kindFence, service), fenceDoc{Changes: w.fences.get(service).Changes + 1})
 }
 
+// fenceAll is fence for several services.
+func (w *world) fenceAll(services []string) (change, error) {
+	var c change
+	for _, service := range services {
+		fence, err := w.fence(service)
+		if err != nil {
+			return c, err
+		}
+		c.ops, c.conds = append(c.ops, fence), append(c.conds, w.fences.cond(kindFence, service))
+	}
+	return c, nil
+}
+
 // revoke takes grants back: their holders return.
 func (w *world) revoke(ids func(fleet.Grant) bool, e audit.Entry) (change, []fleet.Grant, error) {
 	var c change

@@ -233,3 +233,33 @@ func TestWhatIsNoFigureSpoilsNobodyElses(t *testing.T) {
 		}
 	})
 }
+
+func TestOfManyThatAskAtOnceOnlyThoseAreGrantedThatMayGo(t *testing.T) {
+	for range 20 {
+		synctest.Test(t, func(t *testing.T) {
+			l := newLab(t, fleet.Limits{MinAnnouncing: 8})
+			other := &lab{t: t, store: l.store, edges: map[string]*simEdge{}, limit: l.limit}
+			other.start()
+			defer other.kill()
+			edges := l.join(10)
+			for _, e := range edges[5:] { // half of them at another centre
+				e.leave()
+				e.l = other
+				e.connect()
+			}
+			defer func() {
+				for _, e := range edges[5:] {
+					e.leave()
+				}
+			}()
+			pass(30 * time.Second)
+			for _, e := range edges {
+				e.set(func(e *simEdge) { e.soft = false })
+			}
+			pass(15 * time.Second)
+			if n := len(l.fleet().GetGrants()); n != 2 {
+				t.Fatalf("%d grants, where two may go", n)
+			}
+		})
+	}
+}

@@ -39,13 +39,9 @@ func (w *world) setNode(r *centralv1.SetNodeRequest, by Caller, now time.Time) (
 		lowers = lowers || *r.Standby && !doc.Standby
 		doc.Standby, doc.Activated = *r.Standby, time.Time{}
 	}
-	var c change
-	for _, service := range servicesOf(doc.hello()) {
-		fence, err := w.fence(service)
-		if err != nil {
-			return c, err
-		}
-		c.ops, c.conds = append(c.ops, fence), append(c.conds, w.fences.cond(kindFence, service))
+	c, err := w.fenceAll(servicesOf(doc.hello()))
+	if err != nil {
+		return c, err
 	}
 	if lowers {
 		switch answer, _ := fleet.Plan(w.fleetAt(now), []string{r.GetName()}); {

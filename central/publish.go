@@ -151,13 +151,22 @@ func (f *Fleet) beats(ctx context.Context) {
 		switch {
 		case err == nil:
 			last = time.Now()
+			f.reaches(true)
 		case ctx.Err() == nil && time.Since(last) > cutOffAfter:
 			f.log.Error("the store is out of reach; edges are sent to another centre", "error", err)
+			f.reaches(false)
 			f.endAll(errCutOff)
 		}
 		if !pause(ctx, beatEvery) {
 			return
 		}
+	}
+}
+
+// reaches says whether the store can be reached, to whoever asks after our health.
+func (f *Fleet) reaches(store bool) {
+	if f.cut.Swap(!store) == store {
+		f.tellHealth(store)
 	}
 }
 

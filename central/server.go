@@ -60,7 +60,8 @@ type Identity struct {
 	Roles func(identity.Name) (identity.Role, bool)
 }
 
-// NewServer returns the server of a fleet. It serves nothing before Serve.
+// NewServer returns the server of a fleet that does not run yet. It serves nothing
+// before Serve.
 func NewServer(f *Fleet, id Identity) (*Server, error) {
 	local := identity.NewLocal()
 	denied := newDenials(f)
@@ -76,7 +77,15 @@ func NewServer(f *Fleet, id Identity) (*Server, error) {
 	s := &Server{f: f, gate: gate, grpc: grpc.NewServer(options...), local: local, files: id.Files}
 	centralv1.RegisterEdgesServer(s.grpc, &edges{f: f, gate: gate, ca: id.CA})
 	centralv1.RegisterFleetServer(s.grpc, &api{f: f, ca: id.CA})
-	grpc_health_v1.RegisterHealthServer(s.grpc, health.NewServer())
+	healthy := health.NewServer()
+	grpc_health_v1.RegisterHealthServer(s.grpc, healthy)
+	f.tellHealth = func(ok bool) {
+		state := grpc_health_v1.HealthCheckResponse_NOT_SERVING
+		if ok {
+			state = grpc_health_v1.HealthCheckResponse_SERVING
+		}
+		healthy.SetServingStatus("", state)
+	}
 	reflection.Register(s.grpc)
 	return s, nil
 }
@@ -182,6 +191,10 @@ func (s *Server) web() (*http.Server, func(), error) {
 	mux.HandleFunc("GET /readyz", func(w http.ResponseWriter, _ *http.Request) {
 		select {
 		case <-s.f.Ready():
+			if s.f.cut.Load() {
+				http.Error(w, "the store is out of reach", http.StatusServiceUnavailable)
+				return
+			}
 			fmt.Fprintln(w, "ok")
 		default:
 			http.Error(w, "the store has not been read yet", http.StatusServiceUnavailable)

@@ -27,9 +27,9 @@ func (f *Fleet) steers(ctx context.Context) {
 			return
 		}
 		now := time.Now()
-		v := f.renew(now)
+		f.renew(now)
 		if f.leads(now) {
-			f.steer(ctx, v)
+			f.steer(ctx, now)
 		}
 		if !pause(ctx, tickMin+9*time.Since(now)) { // at most a tenth of a processor
 			return
@@ -70,10 +70,11 @@ func (f *Fleet) leads(now time.Time) bool {
 }
 
 // steer commits each decision by itself: one that has come too late is made anew
-// with the next view.
-func (f *Fleet) steer(ctx context.Context, v *view) {
+// with the next view. Decisions and their conditions are of the same world, which
+// the view is not.
+func (f *Fleet) steer(ctx context.Context, now time.Time) {
 	f.mu.RLock()
-	changes, err := f.w.steer(v.fleet)
+	changes, err := f.w.steer(f.w.fleetAt(now))
 	f.mu.RUnlock()
 	if err != nil {
 		f.log.Error("steering", "error", err)
@@ -236,8 +237,13 @@ func (w *world) reserves(f fleet.Fleet) (change, error) {
 		if doc.Activated = f.Now; !n.Activated.IsZero() {
 			doc.Activated, e.Detail = time.Time{}, "released: it is no longer needed"
 		}
+		c, err := w.fenceAll(servicesOf(doc.hello()))
+		if err != nil {
+			return c, err
+		}
 		op, err := put(key(kindNode, n.Name), doc)
-		return change{conds: []store.Cond{w.nodes.cond(kindNode, n.Name)}, ops: []store.Op{op}, entries: []audit.Entry{e}}, err
+		c.conds, c.ops, c.entries = append(c.conds, w.nodes.cond(kindNode, n.Name)), append(c.ops, op), []audit.Entry{e}
+		return c, err
 	}
 	return change{}, nil
 }

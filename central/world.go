@@ -116,6 +116,21 @@ func (w *world) apply(k string, data []byte, at store.Revision, now time.Time) (
 	return false, nil // the audit log's, the history's, or a newer centre's
 }
 
+// has reports whether the world has a document.
+func (w *world) has(k string) bool {
+	kind, name := split(k)
+	has := map[string]func(string) bool{
+		kindNode: in(w.nodes), kindSession: in(w.sessions), kindLive: in(w.live), kindReplica: in(w.replicas), kindWindow: in(w.windows),
+		kindOverride: in(w.overrides), kindGrant: in(w.grants), kindFence: in(w.fences), kindKeep: in(w.keep), kindTurn: in(w.turns),
+		kindFleet: in(w.fleet), kindPeaks: in(w.peaks),
+	}[kind]
+	return has != nil && has(name)
+}
+
+func in[T any](t table[T]) func(string) bool {
+	return func(name string) bool { _, ok := t[name]; return ok }
+}
+
 // heardOf returns what was heard of a node last, here or elsewhere.
 func (w *world) heardOf(node string) (liveDoc, bool) {
 	here, isLocal := w.local[node]
