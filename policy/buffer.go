@@ -47,6 +47,8 @@ type round struct {
 	node LinkDecision
 	// level is what all links are to shed at least that step together.
 	level float64
+	// urgent says that the link that they relieve loses traffic.
+	urgent bool
 }
 
 // Next decides as the function Next does.

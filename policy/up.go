@@ -71,7 +71,7 @@ func (r *round) up() {
 	}
 	for l := first; l >= 0 && !r.upAlone(l); l = r.pick() {
 		if r.out.Links[l].Restraint.Hindrance == WouldLand && r.heatWarm(l) {
-			r.level = r.wanted(l)
+			r.level, r.urgent = r.wanted(l), r.out.Links[l].Utilization > full
 			r.upTogether(l)
 			return
 		}
@@ -326,7 +326,7 @@ func (r *round) climb(l, i int, alone bool) (best candidate, why Restraint) {
 			less, best = best, cand
 		}
 	}
-	if best.covers && best.gain-need > coarse && r.cc.Mode != control.Threshold && r.leaves(l, less.gain) <= ample {
+	if best.covers && best.gain-need > coarse && !r.urgent && r.cc.Mode != control.Threshold && r.leaves(l, less.gain) <= ample {
 		best, why = less, Restraint{Hindrance: TooMuch}
 	}
 	if why.Hindrance == WouldLand && best.gain < need/2 { // not worth a change
