@@ -252,7 +252,7 @@ func (e *Edge) obey(n centreNews) string {
 		return byCentre
 	}
 	if slices.Equal(text, k.kept.Intent) {
-		return bySessions // renewed: as often as that, and as seldom news
+		return byRenewal
 	}
 	k.kept.Intent = text
 	k.windows.forget()

@@ -205,3 +205,30 @@ func (e *Edge) windowReport(now time.Time, w maintenance.Window) *centralv1.Wind
 	}
 	return r
 }
+
+// orderInputs says in words what the centre asked for.
+func orderInputs(o *policy.Orders, service string) []string {
+	var out []string
+	for i := range o.Windows {
+		if w := &o.Windows[i]; w.Service == service {
+			text := "window at " + w.Neighbor + ": " + w.Detail
+			switch {
+			case w.Leave:
+				text += " (with leave)"
+			case w.Asked:
+				text += " (leave asked for)"
+			}
+			out = append(out, text)
+		}
+	}
+	if slices.Contains(o.Keep, service) {
+		out = append(out, "the centre has it kept announced")
+	}
+	if slices.Contains(o.Leave, service) {
+		out = append(out, "leave to withdraw it for a soft failure")
+	}
+	if o.Frozen {
+		out = append(out, "the fleet is frozen")
+	}
+	return out
+}

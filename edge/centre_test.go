@@ -197,6 +197,9 @@ func TestAWindowDrainsWithdrawsIsSafeAndEnds(t *testing.T) {
 		if len(c.last().GetHeld()) != 2 {
 			t.Errorf("held: %v", c.last().GetHeld())
 		}
+		if why := w.why("video")[0]; !slices.ContainsFunc(why.Inputs, func(s string) bool { return strings.HasPrefix(s, "window at ix: ") && strings.HasSuffix(s, "(with leave)") }) {
+			t.Errorf("why: %+v", why)
+		}
 		c.kill() // it ends by the local clock all the same
 		w.pass(10*time.Minute - 40*time.Second)
 		w.expect("ix")
