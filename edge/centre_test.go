@@ -13,6 +13,7 @@ import (
 	"google.golang.org/protobuf/types/known/timestamppb"
 
 	centralv1 "github.com/catchment-bgp/catchment/api/central/v1"
+	"github.com/catchment-bgp/catchment/maintenance"
 	"github.com/catchment-bgp/catchment/policy"
 )
 
@@ -197,7 +198,9 @@ func TestAWindowDrainsWithdrawsIsSafeAndEnds(t *testing.T) {
 		if len(c.last().GetHeld()) != 2 {
 			t.Errorf("held: %v", c.last().GetHeld())
 		}
-		if why := w.why("video")[0]; !slices.ContainsFunc(why.Inputs, func(s string) bool { return strings.HasPrefix(s, "window at ix: ") && strings.HasSuffix(s, "(with leave)") }) {
+		if why := w.why("video")[0]; !slices.ContainsFunc(why.Inputs, func(s string) bool {
+			return strings.HasPrefix(s, "window at ix: ") && strings.HasSuffix(s, "(with leave)")
+		}) {
 			t.Errorf("why: %+v", why)
 		}
 		c.kill() // it ends by the local clock all the same
@@ -657,4 +660,20 @@ func TestLeaveForTheLoadIsAskedForAndGivenBack(t *testing.T) {
 			t.Errorf("the leave has run out: %q", w.told("transit"))
 		}
 	}, measured[0], measured[1], measured[2], measured[3], "return_after: [", "load: {"+soonAgain+", dwell_up: 30s, dead_time: 20s}\nreturn_after: [")
+}
+
+func TestAnOpenWindowClosesWhenItsLengthHasPassedWhateverTheWallSays(t *testing.T) {
+	begin := time.Now()
+	o := maintenance.Occurrence{Window: "w1", Begin: begin, End: begin.Add(time.Hour)}
+	e := &Edge{}
+	e.centre.kept.Opened = map[string]opened{occurrenceID(o): {At: begin, Length: time.Hour}}
+	for after, want := range map[time.Duration]bool{0: true, time.Hour - 1: true, time.Hour: false, 24 * time.Hour: false} {
+		if got := e.isOpen(begin.Add(after), o); got != want {
+			t.Errorf("after %v: open %v", after, got)
+		}
+	}
+	o.Begin = begin.Add(time.Second)
+	if e.isOpen(begin, o) {
+		t.Error("another occurrence is open")
+	}
 }
