@@ -177,6 +177,25 @@ func (f *centreFake) set(change func()) {
 	change()
 }
 
+// all are the reports so far, said the hellos, and opened counts the streams.
+func (f *centreFake) all() []*centralv1.Report {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return slices.Clone(f.reports)
+}
+
+func (f *centreFake) said() []*centralv1.Hello {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return slices.Clone(f.hellos)
+}
+
+func (f *centreFake) opened() int {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.streams
+}
+
 // last is the newest report.
 func (f *centreFake) last() *centralv1.Report {
 	f.mu.Lock()

@@ -117,7 +117,7 @@ func TestLocalDrainTakesAGrant(t *testing.T) {
 		}
 		c.revive()
 		w.pass(30 * time.Second)
-		i := slices.IndexFunc(c.reports, func(r *centralv1.Report) bool {
+		i := slices.IndexFunc(c.all(), func(r *centralv1.Report) bool {
 			return slices.ContainsFunc(r.GetWants(), func(g *centralv1.GrantRequest) bool {
 				return g.GetOverrideSafety() && g.GetReason() == "disk" && g.GetService() == "dns"
 			})

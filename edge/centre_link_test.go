@@ -60,14 +60,14 @@ func TestANodeMovesOnToAnotherCentreWithinFiveSeconds(t *testing.T) {
 		w.expectCentral("connected")
 		n := w.journal.len()
 		first, other := one, two
-		if one.streams == 0 {
+		if one.opened() == 0 {
 			first, other = two, one
 		}
 		first.kill()
 		w.pass(5 * time.Second)
 		w.expectCentral("connected")
-		if other.streams != 1 || len(other.hellos) != 1 || len(other.reports) == 0 {
-			t.Errorf("at the other: %d streams, %d hellos, %d reports", other.streams, len(other.hellos), len(other.reports))
+		if other.opened() != 1 || len(other.said()) != 1 || len(other.all()) == 0 {
+			t.Errorf("at the other: %d streams, %d hellos, %d reports", other.opened(), len(other.said()), len(other.all()))
 		}
 		if lines := w.journal.since(n, "tell"); lines != nil {
 			t.Errorf("%q", lines)
@@ -81,8 +81,8 @@ func TestACentreThatFallsSilentIsLeft(t *testing.T) {
 	governed(t, func(t *testing.T, w *world, c *centreFake) {
 		c.set(func() { c.mute = true })
 		w.pass(silentTime + 5*time.Second)
-		if c.streams < 2 {
-			t.Errorf("%d streams", c.streams)
+		if c.opened() < 2 {
+			t.Errorf("%d streams", c.opened())
 		}
 		w.expectCentral("away")
 	})
@@ -100,8 +100,8 @@ func TestAReloadSaysHelloAgainAndLetsTheCentreGo(t *testing.T) {
 			w.pass(time.Second)
 		}
 		reload("leave_hold: 2s", centreLine+"leave_hold: 2s\nsite: moscow")
-		if n := len(c.hellos); n != 2 || c.hellos[1].GetSite() != "moscow" || c.streams != 1 {
-			t.Errorf("%d hellos, %d streams", n, c.streams)
+		if n := len(c.said()); n != 2 || c.said()[1].GetSite() != "moscow" || c.opened() != 1 {
+			t.Errorf("%d hellos, %d streams", n, c.opened())
 		}
 		w.expect("ix", withTag(ix4, "57629:201"), withTag(ix6, "57629:201"))
 		reload()

@@ -111,7 +111,7 @@ func TestAWindowOfOneNeighbourDrainsThatOneOnlyAndNeedsNoLeave(t *testing.T) {
 func TestARestartInAWindowStaysWithdrawn(t *testing.T) { // F9
 	bubble(t, func(t *testing.T, w *world) {
 		c := newCentreFake()
-		c.grants = true
+		c.set(func() { c.grants = true })
 		w.govern(c)
 		w.well()
 		w.pass(time.Second)

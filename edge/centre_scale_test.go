@@ -66,7 +66,7 @@ func TestAWindowOverManyServicesAsksInParts(t *testing.T) {
 		w.pass(time.Minute)
 		w.expect("transit")
 		w.expect("ix")
-		for _, r := range c.reports {
+		for _, r := range c.all() {
 			if len(r.GetWants()) > mostWants {
 				t.Fatalf("%d requests at once", len(r.GetWants()))
 			}
@@ -84,7 +84,7 @@ func BenchmarkADecisionWithACentreAndAWindow(b *testing.B) {
 	w := newWorld(b)
 	c := newCentreFake()
 	defer c.kill()
-	c.grants = true
+	c.set(func() { c.grants = true })
 	w.govern(c)
 	defer func() { w.leave(); <-w.node.Gone() }()
 	c.wants(func(in *centralv1.Intent) { in.Windows = []*centralv1.Window{nodeWindow("w1", time.Hour)} })

@@ -10,6 +10,7 @@ import (
 	"google.golang.org/protobuf/types/known/timestamppb"
 
 	centralv1 "github.com/catchment-bgp/catchment/api/central/v1"
+	"github.com/catchment-bgp/catchment/policy/flap"
 )
 
 // withTag is a route with another community.
@@ -25,6 +26,15 @@ func (w *world) expectCentral(want string) {
 	if got := w.snapshot().proto().GetCentral(); got != want {
 		w.t.Errorf("central is %q, want %q", got, want)
 	}
+}
+
+// share is the node's part of the flap budget at its first neighbour.
+func (w *world) share() (out flap.Share) {
+	w.t.Helper()
+	if err := w.node.read(context.Background(), func(time.Time) { out = w.node.policyConfig().Load.Climbers[0].Share }); err != nil {
+		w.t.Fatal(err)
+	}
+	return out
 }
 
 func TestWithoutACentreTheStatusSaysNone(t *testing.T) {
@@ -65,9 +75,9 @@ func TestATagIsOnEveryRouteWithinASecondAndChargedOnce(t *testing.T) {
 func TestAReportComesEveryTenSecondsAndAtEachChange(t *testing.T) {
 	governed(t, func(t *testing.T, w *world, c *centreFake) {
 		w.pass(15 * time.Second)
-		n := len(c.reports)
+		n := len(c.all())
 		w.pass(time.Minute)
-		if got := len(c.reports) - n; got < 5 || got > 7 {
+		if got := len(c.all()) - n; got < 5 || got > 7 {
 			t.Errorf("%d reports in a minute", got)
 		}
 		w.report("web", "refused")
@@ -75,9 +85,9 @@ func TestAReportComesEveryTenSecondsAndAtEachChange(t *testing.T) {
 		if s := c.last().GetServices()[0]; s.GetState() != "withdrawn" || s.GetReason() != "hard_failure" || s.GetHard() != "down" {
 			t.Errorf("%v", s)
 		}
-		for i := 1; i < len(c.reports); i++ {
-			if c.reports[i].GetNumber() <= c.reports[i-1].GetNumber() {
-				t.Errorf("report %d has number %d after %d", i, c.reports[i].GetNumber(), c.reports[i-1].GetNumber())
+		for i := 1; i < len(c.all()); i++ {
+			if c.all()[i].GetNumber() <= c.all()[i-1].GetNumber() {
+				t.Errorf("report %d has number %d after %d", i, c.all()[i].GetNumber(), c.all()[i-1].GetNumber())
 			}
 		}
 	})
@@ -117,7 +127,7 @@ func TestARestartStartsFromDiskWithTheCentreDead(t *testing.T) {
 			in.Shares = []*centralv1.LedgerShare{{Asn: 65001, Edges: 4, Index: 2}}
 		})
 		w.pass(time.Second)
-		if got := w.node.policyConfig().Load.Climbers[0].Share; got.Edges != 4 || got.Index != 2 {
+		if got := w.share(); got.Edges != 4 || got.Index != 2 {
 			t.Errorf("share %+v", got)
 		}
 		number := c.last().GetNumber()
@@ -131,7 +141,7 @@ func TestARestartStartsFromDiskWithTheCentreDead(t *testing.T) {
 			t.Errorf("%q", lines)
 		}
 		w.expectCentral("away")
-		if got := w.node.policyConfig().Load.Climbers[0].Share; got.Edges != 4 {
+		if got := w.share(); got.Edges != 4 {
 			t.Errorf("share %+v", got)
 		}
 		c.revive()
