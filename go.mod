@@ -23,7 +23,6 @@ require (
 	pgregory.net/rapid v1.3.0
 )
 
-require github.com/teambition/rrule-go v1.8.2 // indirect
 
 require (
 	github.com/cenkalti/backoff/v5 v5.0.3 // indirect
