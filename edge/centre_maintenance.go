@@ -34,9 +34,11 @@ type windowKeeper struct {
 	all       maintenance.Calendar
 	calendars map[targetKey]maintenance.Calendar
 	keys      []targetKey // of calendars that have windows
+	ours      []maintenance.Window
 	// moments hold from looked until change, by the wall.
 	moments        map[targetKey]maintenance.Moment
-	moment         maintenance.Moment // of all
+	states         map[string]maintenance.State // by window
+	moment         maintenance.Moment           // of all
 	looked, change time.Time
 	running        map[targetKey][]maintenance.Occurrence
 	phases         map[targetKey]maintenance.Phase
@@ -72,7 +74,14 @@ func (e *Edge) calendar() {
 		}
 	}
 	slices.SortFunc(k.keys, targetKey.compare)
-	k.moments = nil
+	k.moments, k.ours = nil, slices.DeleteFunc(slices.Clone(k.all.Windows()), func(w maintenance.Window) bool { return !k.hits(w.ID) })
+}
+
+// hits says whether a window is for something here.
+func (k *windowKeeper) hits(id string) bool {
+	return slices.ContainsFunc(k.keys, func(key targetKey) bool {
+		return slices.ContainsFunc(k.calendars[key].Windows(), func(w maintenance.Window) bool { return w.ID == id })
+	})
 }
 
 // look reads the calendars, which costs something, where that may have changed.
@@ -83,6 +92,10 @@ func (k *windowKeeper) look(now time.Time) {
 	}
 	k.moment, k.looked = k.all.At(now), wall
 	k.change, k.moments = k.moment.Next, make(map[targetKey]maintenance.Moment, len(k.keys))
+	k.states = make(map[string]maintenance.State, len(k.ours))
+	for _, w := range k.ours {
+		k.states[w.ID], _ = w.State(now) // the calendar has valid ones only
+	}
 	for _, key := range k.keys {
 		k.moments[key] = k.calendars[key].At(now)
 		k.change = earliest(k.change, k.moments[key].Next)
@@ -249,7 +262,7 @@ func (e *Edge) watchSafe(now time.Time) {
 	was := k.safe
 	k.safe = map[string]time.Time{}
 	var status map[string]announcer.Status
-	for _, w := range k.all.Windows() {
+	for _, w := range k.ours {
 		hit, off := false, true
 		for _, o := range c.orders.Windows {
 			key := targetKey{o.Service, o.Neighbor}

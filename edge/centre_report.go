@@ -151,18 +151,15 @@ func (e *Edge) leasesInto(r *centralv1.Report) {
 	r.Wants = r.Wants[:min(len(r.Wants), mostWants)]
 }
 
-// windowReports says how far each window is here.
+// windowReports says how far each window is here; those that are for nothing here are
+// left out.
 func (e *Edge) windowReports(now time.Time) []*centralv1.WindowReport {
 	k := &e.centre.windows
 	var out []*centralv1.WindowReport
-	for _, w := range k.all.Windows() {
-		hit := slices.ContainsFunc(k.keys, func(key targetKey) bool {
-			return slices.ContainsFunc(k.calendars[key].Windows(), func(o maintenance.Window) bool { return o.ID == w.ID })
-		})
-		if !hit || w.Proposed {
-			continue
+	for _, w := range k.ours {
+		if !w.Proposed {
+			out = append(out, e.windowReport(now, w))
 		}
-		out = append(out, e.windowReport(now, w))
 	}
 	return out
 }
@@ -191,9 +188,9 @@ func (e *Edge) windowReport(now time.Time, w maintenance.Window) *centralv1.Wind
 	switch {
 	case running == 0:
 		r.Phase = "waiting"
-		if state, err := w.State(now); err == nil && (state == maintenance.Ended || state == maintenance.Cancelled) {
+		if state := k.states[w.ID]; state == maintenance.Ended || state == maintenance.Cancelled {
 			r.Phase = "over"
-		} else if err == nil && state == maintenance.Active && c.refused {
+		} else if state == maintenance.Active && c.refused {
 			r.Detail = "not opened: the clock is not synchronised, or not near the centre's"
 		}
 	case over && leave && off && !now.Before(safe.Add(e.cfg.LeaveHold)):
