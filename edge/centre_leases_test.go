@@ -87,6 +87,9 @@ func TestLocalDrainTakesAGrant(t *testing.T) {
 		if err := set(word, Selector{Services: []string{"video"}, Neighbors: []string{"ix"}}); err != nil {
 			t.Errorf("one neighbour: %v", err)
 		}
+		if err := set(word, Selector{Services: []string{"video"}, Neighbors: []string{"transit"}}); !errors.As(err, &refused) {
+			t.Errorf("the last neighbour: %v", err)
+		}
 		c.set(func() { c.grants = true })
 		if err := set(word, sel); err != nil {
 			t.Error(err)
