@@ -21,8 +21,8 @@ TAGS := data
 .PHONY: build demo deps test lint bench bench-failover bench-idle fuzz soak data generate clean help
 .DEFAULT_GOAL := build
 
-build: ## bin/catchment and bin/catchment-edge, static
-	CGO_ENABLED=0 go build -trimpath -ldflags '-X main.version=$(VERSION)' -o bin/ ./cmd/catchment ./cmd/catchment-edge
+build: ## bin/catchment, bin/catchment-edge and bin/catchment-central, static
+	CGO_ENABLED=0 go build -trimpath -ldflags '-X main.version=$(VERSION)' -o bin/ ./cmd/catchment ./cmd/catchment-edge ./cmd/catchment-central
 
 demo: build ## two routers, a service and a node on this machine; no root needed
 	bin/catchment demo
@@ -66,9 +66,10 @@ data: ## tests over files that are not in the repository, in DATA
 
 generate: ## Go from the .proto files
 	@command -v protoc >/dev/null || { echo "no protoc; apt-get install protobuf-compiler" >&2; exit 1; }
-	GOBIN='$(CURDIR)/bin/tools' go install google.golang.org/protobuf/cmd/protoc-gen-go google.golang.org/grpc/cmd/protoc-gen-go-grpc
+	GOBIN='$(CURDIR)/bin/tools' go install google.golang.org/protobuf/cmd/protoc-gen-go google.golang.org/grpc/cmd/protoc-gen-go-grpc github.com/grpc-ecosystem/grpc-gateway/v2/protoc-gen-grpc-gateway
 	PATH='$(CURDIR)/bin/tools':"$$PATH" protoc -I api --go_out=api --go_opt=paths=source_relative \
-		--go-grpc_out=api --go-grpc_opt=paths=source_relative $$(cd api && find . -name '*.proto' | sed 's,^\./,,' | sort)
+		--go-grpc_out=api --go-grpc_opt=paths=source_relative \
+		--grpc-gateway_out=api --grpc-gateway_opt=paths=source_relative,grpc_api_configuration=api/central/v1/gateway.yaml $$(cd api && find . -name '*.proto' | sed 's,^\./,,' | sort)
 
 clean: ## remove what build and generate leave in bin
 	rm -rf bin

@@ -80,8 +80,8 @@ func (e *Edge) plan(now time.Time, c *config.Config) []Plan {
 		}
 	}
 	in.Overrides, in.Pins = inheritOverrides(e.overrides, line), carryPins(e.pins, e.cfg, c)
-	_, d := policy.Next(policyConfig(c), e.carried(line, c), in)
-	was, will := Routes(e.cfg, e.decision), Routes(c, d)
+	_, d := policy.Next(e.shared(policyConfig(c)), e.carried(line, c), in)
+	was, will := e.render(e.cfg, e.decision), e.render(c, d)
 	old, next := map[string]config.Neighbor{}, map[string]config.Neighbor{}
 	var names []string
 	for _, n := range c.Neighbors {
@@ -200,6 +200,7 @@ func (e *Edge) take(now time.Time, c *config.Config, warnings []config.Problem) 
 	e.checks.set(e.work, c, e.cfg)
 	e.cfg, e.warnings = c, warnings
 	e.measure(now)
+	e.joinCentre(now)
 	e.reloads = reloads{ok: true, last: now}
 	e.log.Info("configuration taken up", "services", len(c.Services), "neighbors", len(c.Neighbors))
 	e.logWarnings()

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"net"
 	"net/netip"
 	"time"
 
@@ -89,6 +90,10 @@ type Options struct {
 	Flap *flap.Config
 	// Checks runs a check until the context ends.
 	Checks func(ctx context.Context, c healthcheck.Check, report func(healthcheck.Status)) error
+	// DialCentre opens a connection to a centre.
+	DialCentre func(ctx context.Context, address string) (net.Conn, error)
+	// Clock says whether this machine's clock is synchronised.
+	Clock func() bool
 
 	// Supervisor, where set, is told by the loop that it goes round: after its
 	// steps, and never later than BeatEvery (0: 10 s) after it was told last.
@@ -132,6 +137,7 @@ type Edge struct {
 	vips       vipKeeper
 	returns    returnKeeper
 	load       loadKeeper
+	centre     centreKeeper
 	tape       tape
 	history    history
 	changes    map[ServiceReason]int
@@ -164,6 +170,7 @@ func New(c *config.Config, warnings []config.Problem, o Options) (*Edge, error) 
 		defaults: make(chan defaultNews, 64), leaving: make(chan struct{}), gone: make(chan struct{}),
 		checks: newChecks(), learnt: newDefaultKeeper(), told: map[string]told{},
 		changes: map[ServiceReason]int{}, news: newBroadcast(), load: newLoadKeeper(),
+		centre: newCentreKeeper(),
 	}
 	if o.Checks != nil {
 		e.checks.runner = o.Checks
@@ -175,6 +182,11 @@ func New(c *config.Config, warnings []config.Problem, o Options) (*Edge, error) 
 		return nil, err
 	}
 	e.state, e.overrides, e.pins = s.Policy, afterRestart(s.Overrides, e.started), s.Pins
+	if c.Central != nil {
+		if err := e.centre.restore(s.Centre, c, e.started); err != nil {
+			return nil, errors.Join(err, e.store.close(context.Background()))
+		}
+	}
 	if err := e.fillIn(); err != nil {
 		return nil, errors.Join(err, e.free(context.Background()))
 	}
@@ -215,6 +227,9 @@ func (e *Edge) fillIn() error {
 			}
 			return s, nil
 		}
+	}
+	if o.Clock == nil {
+		o.Clock = kernelClock
 	}
 	if o.WayBack == nil {
 		o.WayBack = func(ctx context.Context, report func(host.WayBack)) error {

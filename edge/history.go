@@ -154,7 +154,7 @@ func (e *Edge) inputs(in policy.Input, service string) []string {
 			out = append(out, fmt.Sprintf("override %s at %s since %s by %s: %s", verb, where, o.Since.Format(time.RFC3339), o.By, o.Reason))
 		}
 	}
-	return out
+	return append(out, orderInputs(&in.Orders, service)...)
 }
 
 func verdict(v policy.Verdict, detail string) string {

@@ -24,6 +24,7 @@ func (e *Edge) input(now time.Time, c *config.Config) policy.Input {
 	if n := e.load.figures.node; !n.At.IsZero() {
 		in.Node = policy.Sample{Load: n.Utilization, Capacity: 1, At: n.At}
 	}
+	e.fleetInput(&in)
 	return in
 }
 
@@ -46,7 +47,7 @@ func (e *Edge) wayBackVerdicts(c *config.Config) (v4, v6 policy.Verdict) {
 // policyConfig is policyConfig of the running configuration.
 func (e *Edge) policyConfig() policy.Config {
 	if e.policyOf != e.cfg {
-		e.policyOf, e.policyCfg = e.cfg, policyConfig(e.cfg)
+		e.policyOf, e.policyCfg = e.cfg, e.shared(policyConfig(e.cfg))
 		if e.opt.Flap != nil {
 			e.policyCfg.Load.Flap = *e.opt.Flap
 		}
@@ -79,7 +80,7 @@ func policyNeighbor(svc config.Service, n config.Neighbor) policy.Neighbor {
 }
 
 func (e *Edge) stored() stored {
-	return stored{Overrides: append([]policy.Override{}, e.overrides...), Pins: append([]policy.Pin{}, e.pins...), Policy: e.state}
+	return stored{Overrides: append([]policy.Override{}, e.overrides...), Pins: append([]policy.Pin{}, e.pins...), Policy: e.state, Centre: e.centre.stored()}
 }
 
 func (e *Edge) local(c *config.Config) announcer.Local {

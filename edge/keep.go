@@ -16,6 +16,7 @@ const (
 	byLoad     = "load"
 	bySessions = "sessions"
 	byTime     = "timer"
+	byRenewal  = "the centre's answer"
 )
 
 // worthKeeping says whether a decision changed something that a restart must find:
@@ -25,7 +26,7 @@ const (
 // prefixes.
 func (e *Edge) worthKeeping(now time.Time, trigger string, s *policy.State, d *policy.Decision) bool {
 	since := now.Sub(e.load.saved)
-	seldom := trigger != byLoad && trigger != bySessions && trigger != byTime && trigger != ""
+	seldom := trigger != byLoad && trigger != bySessions && trigger != byRenewal && trigger != byTime && trigger != ""
 	if !seldom && since >= 0 && since < learnEvery && !e.changed(s, d) {
 		return false
 	}

@@ -27,7 +27,8 @@ func loadConfig(c *config.Config) policy.LoadConfig {
 		Control: control.Config{Mode: modes[l.Mode], Target: l.Target, DeadTime: l.DeadTime, Slowdown: shape(l.Slowdown), Drop: shape(l.Drop)},
 		Flap:    flap.Config{Exploration: l.Flap.Exploration, Margin: l.Flap.Margin},
 		DwellUp: l.DwellUp, DwellDown: l.DwellDown, DownAfter: l.DownAfter,
-		AllowWithdraw: l.AllowWithdraw, Seed: c.Node,
+		AllowWithdraw: l.AllowWithdraw && c.Central == nil, // else by the centre's leave
+		Seed:          c.Node,
 	}
 	if c.Site != "" {
 		out.Seed = c.Site

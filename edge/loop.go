@@ -45,6 +45,8 @@ func (e *Edge) Run(ctx context.Context) error {
 	e.checks.set(work, e.cfg, nil)
 	e.load.see(e.opt.Announcer.Sessions())
 	e.measure(time.Now())
+	e.joinCentre(time.Now())
+	defer e.partCentre()
 	defer e.load.sampling.finish()
 	e.logWarnings()
 	e.log.Info("started", "node", e.cfg.Node, "asn", e.cfg.ASN, "version", e.opt.Version)
@@ -93,6 +95,8 @@ func (e *Edge) await(ctx context.Context, timer <-chan time.Time, vipNews, retur
 			if trigger, decide := e.takeResults(r); decide {
 				return trigger
 			}
+		case n := <-e.centre.news:
+			return e.hear(n)
 		case wb := <-e.wayBacks:
 			e.wayBack = &wb
 			return "routes of this machine"
@@ -195,7 +199,7 @@ var errLeaving = errors.New("edge: the node is leaving")
 
 // sleep is how long the loop may wait without an event.
 func (e *Edge) sleep(now time.Time) time.Duration {
-	next := earliest(e.decision.Wake, e.vips.wake(), e.learnt.retry, e.returns.retry, e.load.sampling.retry, e.nextBeat())
+	next := earliest(e.decision.Wake, e.vips.wake(), e.learnt.retry, e.returns.retry, e.load.sampling.retry, e.nextBeat(), e.centreWake(now))
 	for _, t := range e.told {
 		next = earliest(next, t.retry)
 	}
@@ -228,6 +232,7 @@ func (e *Edge) step(now time.Time, trigger string) {
 	e.keepDefaults(now)
 	e.keepReturns(now)
 	e.retryMeasure(now)
+	e.steer(now)
 	in := e.input(now, e.cfg)
 	state, d := policy.Next(e.policyConfig(), e.state, in)
 	e.tape.add(e.cfg, e.policyConfig(), e.state, in)
@@ -241,6 +246,7 @@ func (e *Edge) step(now time.Time, trigger string) {
 		e.tell(now, n.Name, routes[n.Name])
 	}
 	e.releaseVIPs(now)
+	keep = e.tellCentre(now, &in) || keep
 	if keep {
 		e.store.save(e.stored())
 	}

@@ -76,6 +76,7 @@ func (c collector) Collect(out chan<- prometheus.Metric) {
 		m.counter(descChanges, float64(n), key.Service, key.Reason.String())
 	}
 	m.load(s)
+	m.centre(s)
 	for _, n := range s.Config.Neighbors {
 		m.neighbor(n.Name, n.ASN, s.Sessions[n.Name])
 	}

@@ -86,6 +86,8 @@ type Word struct {
 	By         string
 	For        time.Duration // zero: until it is lifted
 	EvenIfDead bool
+	// OverrideSafety withdraws in spite of the fleet's limits; it needs For.
+	OverrideSafety bool
 }
 
 // name is how the log calls the word.
@@ -98,6 +100,9 @@ func (w Word) name() string {
 
 const maxReason = 500
 
+// longestBreakGlass bounds what overrides the fleet's limits.
+const longestBreakGlass = 24 * time.Hour
+
 func (w Word) check() error {
 	switch {
 	case strings.TrimSpace(w.Reason) == "":
@@ -108,6 +113,10 @@ func (w Word) check() error {
 		return usagef("--for %s: write a time to come, such as 30m", w.For)
 	case w.EvenIfDead && w.Verb != policy.Announce:
 		return usagef("--even-if-dead goes with announce only")
+	case w.OverrideSafety && w.Verb == policy.Announce:
+		return usagef("--override-safety goes with drain and withdraw only")
+	case w.OverrideSafety && (w.For == 0 || w.For > longestBreakGlass):
+		return usagef("what overrides a safety limit expires: write --for with %s at most", longestBreakGlass)
 	}
 	return nil
 }

@@ -16,7 +16,7 @@ import (
 // proto gives the snapshot the form of the local API.
 func (s Snapshot) proto() *edgev1.StatusResponse {
 	out := &edgev1.StatusResponse{
-		Node: s.Config.Node, Central: "none", Version: s.Version, Started: timestamppb.New(s.Started),
+		Node: s.Config.Node, Central: s.Centre.State, Version: s.Version, Started: timestamppb.New(s.Started),
 		Warnings: texts(s.Warnings),
 		WayBack: &edgev1.WayBack{Required: s.Config.WayBack.Required,
 			Ipv4: s.WayBack4.String(), Ipv6: s.WayBack6.String()},
@@ -24,6 +24,7 @@ func (s Snapshot) proto() *edgev1.StatusResponse {
 	if !s.Reloaded && !s.ReloadedAt.IsZero() {
 		out.Warnings = append(out.Warnings, "the configuration file of "+s.ReloadedAt.Format(time.RFC3339)+" was not taken up: the log says why")
 	}
+	out.Warnings = append(out.Warnings, s.Centre.warnings()...)
 	if !s.RevertsAt.IsZero() {
 		out.PendingApply = &edgev1.PendingApply{RevertsAt: stamp(s.RevertsAt)}
 	}

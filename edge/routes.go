@@ -43,9 +43,24 @@ type rendering struct {
 // routes is Routes for the running configuration.
 func (e *Edge) routes(d policy.Decision) map[string][]announcer.Route {
 	if r := &e.rendered; r.config != e.cfg || !slices.EqualFunc(r.services, d.Services, renderAlike) {
-		*r = rendering{e.cfg, d.Services, Routes(e.cfg, d)}
+		*r = rendering{e.cfg, d.Services, e.render(e.cfg, d)}
 	}
 	return e.rendered.routes
+}
+
+// render is Routes with the tags that the centre adds to every route.
+func (e *Edge) render(c *config.Config, d policy.Decision) map[string][]announcer.Route {
+	out := Routes(c, d)
+	tags := e.tags()
+	if len(tags) == 0 {
+		return out
+	}
+	for _, routes := range out {
+		for i := range routes {
+			routes[i].Communities = routes[i].Communities.Union(tags)
+		}
+	}
+	return out
 }
 
 // renderAlike says whether the routes of two decisions on a service are the same.

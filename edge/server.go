@@ -163,7 +163,7 @@ func (a api) ClearPin(ctx context.Context, r *edgev1.ClearPinRequest) (*edgev1.P
 }
 
 func (a api) SetOverride(ctx context.Context, r *edgev1.SetOverrideRequest) (*edgev1.OverrideResponse, error) {
-	w := Word{Reason: r.GetReason(), By: caller(ctx), EvenIfDead: r.GetEvenIfDead()}
+	w := Word{Reason: r.GetReason(), By: caller(ctx), EvenIfDead: r.GetEvenIfDead(), OverrideSafety: r.GetOverrideSafety()}
 	if err := w.Verb.UnmarshalText([]byte(r.GetVerb())); err != nil {
 		return nil, status.Error(codes.InvalidArgument, err.Error())
 	}

@@ -32,6 +32,8 @@ type Snapshot struct {
 	WayBack4, WayBack6 policy.Verdict
 	// ReturnFaults says by neighbour why replies do not leave as configured.
 	ReturnFaults map[string]string
+	// Centre is how the node stands with the centre.
+	Centre CentreView
 	// RevertsAt is when a configuration that nobody confirmed goes back; zero:
 	// none waits.
 	RevertsAt time.Time
@@ -83,6 +85,7 @@ func (e *Edge) snapshot(now time.Time) Snapshot {
 	s.Pins, s.Load = slices.Clone(e.pins), e.load.view()
 	s.ReturnFaults = maps.Clone(e.returns.faults)
 	s.WayBack4, s.WayBack6 = e.wayBackVerdicts(e.cfg)
+	s.Centre = e.centre.view(now)
 	if e.pending != nil {
 		s.RevertsAt = e.pending.deadline
 	}

@@ -19,6 +19,7 @@ type stored struct {
 	Overrides []policy.Override `json:"overrides"`
 	Pins      []policy.Pin      `json:"pins"`
 	Policy    policy.State      `json:"policy"`
+	Centre    *storedCentre     `json:"centre,omitempty"`
 }
 
 // store keeps it in one file of the state directory. A goroutine of its own

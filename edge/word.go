@@ -16,6 +16,9 @@ func (e *Edge) SetOverride(ctx context.Context, s Selector, w Word) ([]policy.Ov
 	if err := w.check(); err != nil {
 		return nil, 0, err
 	}
+	if err := e.permit(ctx, s, w); err != nil {
+		return nil, 0, err
+	}
 	return e.override(ctx, s, w.Reason, w.By, w.name(), func(now time.Time, services []config.Service, neighbors []string) ([]policy.Override, error) {
 		withdrawAt := func(svc config.Service, n string) time.Time { return e.withdrawAt(now, svc, n) }
 		fresh := w.build(now, services, neighbors, withdrawAt)

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"log/slog"
 	"maps"
+	"net"
 	"net/netip"
 	"os"
 	"path/filepath"
@@ -33,6 +34,8 @@ type world struct {
 	returns  *returnsFake
 	sampler  *samplerFake
 	real     bool // load is measured
+	centre   func(ctx context.Context, address string) (net.Conn, error)
+	clock    func() bool
 	journal  *journal
 	log      *bytes.Buffer // of the node; to be read when the node is at rest
 
@@ -156,6 +159,7 @@ func (w *world) options() Options {
 		File: w.file(), Version: "test", Log: slog.New(slog.NewTextHandler(w.log, nil)),
 		Announcer: w.announcerFake, VIPs: w.vips, Defaults: w.defaults, Returns: w.returns,
 		WayBack: w.watchWayBack, Checks: w.runCheck, Sampler: w.sampler.start,
+		DialCentre: w.centre, Clock: w.clock,
 	}
 	if w.real {
 		o.Sampler = nil

@@ -67,7 +67,7 @@ func (r *round) others(st *ClimberState, at time.Time) Restraint {
 // it does to our other links, and by the ledger.
 func (r *round) mayTake(l, i, rung int, sheds float64, alone bool) Restraint {
 	g := r.c.Load.Climbers[i].Rungs[rung-1]
-	if (g.leaves() || r.leavesNone(i, rung)) && !r.c.Load.AllowWithdraw {
+	if (g.leaves() || r.leavesNone(i, rung)) && !r.mayAscend(i) {
 		return Restraint{Hindrance: NeedsGrant}
 	}
 	if to := r.landsOn(l, sheds); alone && to >= 0 {

@@ -58,6 +58,8 @@ type Input struct {
 	// unit of the links' samples, and RoomAt when that was true; zero: nobody says.
 	Room   float64
 	RoomAt time.Time
+	// Orders are what the fleet asks of this node.
+	Orders Orders `json:",omitzero"`
 }
 
 // Health is the verdict of a service's checks.
@@ -137,14 +139,16 @@ func (svc *Service) next(r *round, was ServiceState, back families, sd *ServiceD
 	now.Hard, until = was.Hard.next(r.in.Now, h.Hard, r.c.ReturnAfter)
 	hard := failure(Withdrawn, HardFailure, now.Hard, h.Hard, h.HardDetail, until)
 	r.wake(until)
-	now.Soft, until = was.Soft.next(r.in.Now, h.Soft, r.c.ReturnAfter)
-	soft := failure(Steered, SoftFailure, now.Soft, h.Soft, h.SoftDetail, until)
-	r.wake(until)
+	hard = r.in.Orders.kept(svc.Name, h.Hard, hard)
+	var soft Cause
+	now.Soft, soft = r.softHold(was, h)
+	soft = r.in.Orders.soft(svc.Name, soft).and(r.turn(svc.Name, was))
 
 	sd.Name, sd.Neighbors = svc.Name, resize(sd.Neighbors, len(svc.Neighbors))
 	for i := range svc.Neighbors {
 		n := &svc.Neighbors[i]
 		w := r.words(svc.Name, n.Name)
+		w.said = w.said.and(r.in.Orders.window(svc.Name, n.Name))
 		rung, load := 0, families{}
 		if !w.announce {
 			rung, load = r.loadCauses(svc, n.Name, i)

@@ -107,7 +107,7 @@ func (r *round) obeyPin(i int) {
 		rung = 0
 	}
 	if pin == nil || !pin.OverrideSafety {
-		rung = r.permitted(c, rung)
+		rung = r.permitted(i, rung)
 	}
 	st.Pinned = pin != nil
 	if rung != st.Rung {
@@ -117,8 +117,9 @@ func (r *round) obeyPin(i int) {
 
 // permitted is the rung, or where load has no leave for it the next one below that
 // needs none.
-func (r *round) permitted(c *Climber, rung int) int {
-	for !r.c.Load.AllowWithdraw && rung > 0 && c.Rungs[rung-1].leaves() {
+func (r *round) permitted(i, rung int) int {
+	c := &r.c.Load.Climbers[i]
+	for rung > 0 && c.Rungs[rung-1].leaves() && !r.mayAscend(i) {
 		rung--
 	}
 	return rung
@@ -126,7 +127,7 @@ func (r *round) permitted(c *Climber, rung int) int {
 
 // below is the rung of a climber's next step down.
 func (r *round) below(i int) int {
-	return r.permitted(&r.c.Load.Climbers[i], r.next.Load.Climbers[i].below())
+	return r.permitted(i, r.next.Load.Climbers[i].below())
 }
 
 // pin is the latest word of an operator on a neighbour's rung; nil: none.

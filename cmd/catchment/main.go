@@ -4,8 +4,8 @@
 // In go flags and, for configurations, a file or stdin; data goes to stdout,
 // messages to stderr. It exits with 0 when done, 1 when that failed, 2 for wrong
 // usage or input and 3 when a safety rule refuses. It never decides anything
-// about announcements itself: it asks an edge node over its unix socket. Only
-// `catchment demo` runs a node of its own, on loopback addresses.
+// about announcements itself: it asks an edge node over its unix socket, or a
+// centre. Only `catchment demo` runs a node of its own, on loopback addresses.
 package main
 
 import (

@@ -37,7 +37,7 @@ func all(t *testing.T) map[string]*cobra.Command {
 			visit(below)
 		}
 	}
-	visit(cli.Group("catchment", "", "", commands(env)...))
+	visit(rootOf(env))
 	delete(out, "catchment")
 	return out
 }

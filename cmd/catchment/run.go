@@ -8,6 +8,7 @@ import (
 
 	"github.com/catchment-bgp/catchment/cmd/catchment/internal/cli"
 	"github.com/catchment-bgp/catchment/cmd/catchment/internal/edgecmd"
+	"github.com/catchment-bgp/catchment/cmd/catchment/internal/nocmd"
 	"github.com/catchment-bgp/catchment/cmd/catchment/internal/simcmd"
 )
 
@@ -15,19 +16,18 @@ import (
 // SIGINT does.
 func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 	env := cli.NewEnv(stdin, stdout, stderr)
-	root := cli.Group("catchment", "An anycast controller that speaks BGP",
-		"catchment shows and steers what anycast nodes announce, and why.",
-		commands(env)...)
-	versionFlag(root)
-	return cli.Execute(ctx, env, root, args)
+	return cli.Execute(ctx, env, rootOf(env), args)
 }
 
-// commands are what stands below `catchment`. Another group is one more line.
-func commands(env *cli.Env) []*cobra.Command {
-	return []*cobra.Command{
-		edgecmd.New(env),
-		demoCommand(env),
-		simcmd.New(env),
-		versionCommand(env),
-	}
+// rootOf is the whole tree of commands.
+func rootOf(env *cli.Env) *cobra.Command {
+	root := cli.Group("catchment", "An anycast controller that speaks BGP",
+		"catchment shows and steers what anycast nodes announce, and why.",
+		edgecmd.New(env))
+	noc, flags := nocmd.New(env)
+	root.AddCommand(noc...)
+	root.AddCommand(demoCommand(env), simcmd.New(env), versionCommand(env))
+	flags(root)
+	versionFlag(root)
+	return root
 }

@@ -68,10 +68,20 @@ func (c *Config) raw() *rawConfig {
 		Services:    each(c.Services, rawServiceOf),
 	}
 	if c.Central != nil {
-		r.Central = &rawCentral{
-			Address: &c.Central.Address,
-			TLS:     &rawTLS{CA: &c.Central.TLS.CA, Cert: &c.Central.TLS.Cert, Key: &c.Central.TLS.Key},
-		}
+		r.Central = rawCentralOf(c.Central)
+	}
+	return r
+}
+
+func rawCentralOf(c *Central) *rawCentral {
+	r := &rawCentral{Insecure: &c.Insecure}
+	if len(c.Addresses) == 1 {
+		r.Address = &c.Addresses[0]
+	} else {
+		r.Addresses = c.Addresses
+	}
+	if !c.Insecure {
+		r.TLS = &rawTLS{CA: &c.TLS.CA, Cert: &c.TLS.Cert, Key: &c.TLS.Key}
 	}
 	return r
 }

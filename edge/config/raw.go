@@ -29,8 +29,10 @@ type rawConfig struct {
 }
 
 type rawCentral struct {
-	Address *string `yaml:"address,omitempty"`
-	TLS     *rawTLS `yaml:"tls,omitempty"`
+	Address   *string  `yaml:"address,omitempty"`
+	Addresses []string `yaml:"addresses,omitempty,flow"`
+	TLS       *rawTLS  `yaml:"tls,omitempty"`
+	Insecure  *bool    `yaml:"insecure,omitempty"`
 }
 
 type rawTLS struct {

@@ -36,8 +36,11 @@ type Config struct {
 
 // Central says where the centre is and how to speak to it.
 type Central struct {
-	Address string
-	TLS     TLS
+	// Addresses are the hosts and ports of all centres; any of them will do.
+	Addresses []string
+	// Insecure speaks plain text, to loopback addresses only. TLS is empty then.
+	Insecure bool
+	TLS      TLS
 }
 
 // TLS names the files of a mutual TLS identity.

@@ -140,38 +140,6 @@ func goodPort(s string) bool {
 	return s == "" || err == nil && n >= 1 && n <= 65535
 }
 
-func (c *checker) central(r *rawCentral) *Central {
-	// viper drops empty mappings; the file's own tree tells.
-	if !c.usable("central") {
-		return nil
-	}
-	c.warn("central", "it is checked, but this version works without a centre; leave it out")
-	raw := value(r, rawCentral{})
-	if c.need("central", "address", "the centre's host and port") {
-		c.hostPort("central.address", *raw.Address, "central.example.net:7179")
-	}
-	tls := value(raw.TLS, rawTLS{})
-	out := &Central{Address: value(raw.Address, "")}
-	if c.need("central", "tls", "{ca: ca.pem, cert: edge.pem, key: edge.key}") {
-		out.TLS = TLS{
-			CA:   c.tlsFile("ca", "the file of the centre's CA certificate", tls.CA),
-			Cert: c.tlsFile("cert", "the file of this edge's certificate", tls.Cert),
-			Key:  c.tlsFile("key", "the file of this edge's private key", tls.Key),
-		}
-	}
-	return out
-}
-
-func (c *checker) tlsFile(key, what string, p *string) string {
-	if !c.need("central.tls", key, what) {
-		return ""
-	}
-	if *p == "" {
-		c.reject("central.tls."+key, "\"\" is not a file; write %s", what)
-	}
-	return c.resolve(*p)
-}
-
 func (c *checker) wayBack(r rawWayBack) WayBack {
 	return WayBack{
 		Required: value(r.Require, "default") == "default",

@@ -76,6 +76,12 @@ var libraries = []library{
 		in:    []string{"edge/config", "central/config"},
 		rule:  "viper stops at the config loaders",
 	},
+	{
+		paths:   []string{"go.etcd.io", "go.uber.org/zap"},
+		in:      []string{"central/store"},
+		testsIn: []string{"lab"},
+		rule:    "etcd and its logger stop at central/store",
+	},
 }
 
 // impure are packages of the standard library that reach outside the process.

@@ -18,6 +18,7 @@ func TestEachImportRuleCatchesItsBreach(t *testing.T) {
 		pure   = "policy decides and does no I/O"
 		proto  = "protobuf and gRPC stop at api, the handlers in edge and central, and cmd/catchment"
 		noBGP  = "GoBGP stops at announcer"
+		noEtcd = "etcd and its logger stop at central/store"
 		config = "viper stops at the config loaders"
 		alone  = "one command does not import another"
 		center = "central never imports announcer, nor what only an edge node needs"
@@ -54,6 +55,9 @@ func TestEachImportRuleCatchesItsBreach(t *testing.T) {
 		{"central/a_test.go", ours + "announcer", center},
 		{"lab/a.go", ours + "cmd/catchment", "lab imports everything but cmd"},
 		{"cmd/catchment/a.go", ours + "cmd/catchment-edge", alone},
+		{"central/a.go", "go.etcd.io/etcd/client/v3", noEtcd},
+		{"central/audit/a_test.go", "go.etcd.io/bbolt", noEtcd},
+		{"edge/a.go", "go.uber.org/zap/zapcore", noEtcd},
 		{"edge/a.go", gobgp, noBGP},
 		{"cmd/catchment/a.go", "github.com/osrg/gobgp/v3/api", noBGP},
 		{"edge/a_test.go", gobgp, noBGP},

@@ -1486,14 +1486,16 @@ func (x *Selector) GetExpect() int32 {
 }
 
 type SetOverrideRequest struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
-	Selector      *Selector              `protobuf:"bytes,1,opt,name=selector,proto3" json:"selector,omitempty"`
-	Verb          string                 `protobuf:"bytes,2,opt,name=verb,proto3" json:"verb,omitempty"`
-	Reason        string                 `protobuf:"bytes,3,opt,name=reason,proto3" json:"reason,omitempty"`     // needed
-	Duration      *durationpb.Duration   `protobuf:"bytes,4,opt,name=duration,proto3" json:"duration,omitempty"` // absent: until it is lifted
-	EvenIfDead    bool                   `protobuf:"varint,5,opt,name=even_if_dead,json=evenIfDead,proto3" json:"even_if_dead,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
+	state      protoimpl.MessageState `protogen:"open.v1"`
+	Selector   *Selector              `protobuf:"bytes,1,opt,name=selector,proto3" json:"selector,omitempty"`
+	Verb       string                 `protobuf:"bytes,2,opt,name=verb,proto3" json:"verb,omitempty"`
+	Reason     string                 `protobuf:"bytes,3,opt,name=reason,proto3" json:"reason,omitempty"`     // needed
+	Duration   *durationpb.Duration   `protobuf:"bytes,4,opt,name=duration,proto3" json:"duration,omitempty"` // absent: until it is lifted
+	EvenIfDead bool                   `protobuf:"varint,5,opt,name=even_if_dead,json=evenIfDead,proto3" json:"even_if_dead,omitempty"`
+	// In spite of the fleet's limits, of drain and withdraw; needs a duration.
+	OverrideSafety bool `protobuf:"varint,6,opt,name=override_safety,json=overrideSafety,proto3" json:"override_safety,omitempty"`
+	unknownFields  protoimpl.UnknownFields
+	sizeCache      protoimpl.SizeCache
 }
 
 func (x *SetOverrideRequest) Reset() {
@@ -1557,6 +1559,13 @@ func (x *SetOverrideRequest) GetDuration() *durationpb.Duration {
 func (x *SetOverrideRequest) GetEvenIfDead() bool {
 	if x != nil {
 		return x.EvenIfDead
+	}
+	return false
+}
+
+func (x *SetOverrideRequest) GetOverrideSafety() bool {
+	if x != nil {
+		return x.OverrideSafety
 	}
 	return false
 }
@@ -2537,14 +2546,15 @@ const file_edge_v1_edge_proto_rawDesc = "" +
 	"\bservices\x18\x01 \x03(\tR\bservices\x12\x1c\n" +
 	"\tneighbors\x18\x02 \x03(\tR\tneighbors\x12\x10\n" +
 	"\x03all\x18\x03 \x01(\bR\x03all\x12\x16\n" +
-	"\x06expect\x18\x04 \x01(\x05R\x06expect\"\xd2\x01\n" +
+	"\x06expect\x18\x04 \x01(\x05R\x06expect\"\xfb\x01\n" +
 	"\x12SetOverrideRequest\x127\n" +
 	"\bselector\x18\x01 \x01(\v2\x1b.catchment.edge.v1.SelectorR\bselector\x12\x12\n" +
 	"\x04verb\x18\x02 \x01(\tR\x04verb\x12\x16\n" +
 	"\x06reason\x18\x03 \x01(\tR\x06reason\x125\n" +
 	"\bduration\x18\x04 \x01(\v2\x19.google.protobuf.DurationR\bduration\x12 \n" +
 	"\feven_if_dead\x18\x05 \x01(\bR\n" +
-	"evenIfDead\"g\n" +
+	"evenIfDead\x12'\n" +
+	"\x0foverride_safety\x18\x06 \x01(\bR\x0eoverrideSafety\"g\n" +
 	"\x14ClearOverrideRequest\x127\n" +
 	"\bselector\x18\x01 \x01(\v2\x1b.catchment.edge.v1.SelectorR\bselector\x12\x16\n" +
 	"\x06reason\x18\x02 \x01(\tR\x06reason\"g\n" +

@@ -21,6 +21,7 @@ func (g *group) override(verb, short, example string) *cobra.Command {
 		sel        selection
 		duration   time.Duration
 		evenIfDead bool
+		safety     bool
 	)
 	cmd := &cobra.Command{
 		Use:   verb + " SERVICE... | --all --expect N",
@@ -35,7 +36,7 @@ func (g *group) override(verb, short, example string) *cobra.Command {
 				return err
 			}
 			request := &edgev1.SetOverrideRequest{
-				Selector: selector, Verb: verb, Reason: sel.reason, EvenIfDead: evenIfDead}
+				Selector: selector, Verb: verb, Reason: sel.reason, EvenIfDead: evenIfDead, OverrideSafety: safety}
 			if request.Duration, err = positive(cmd, "for", duration); err != nil {
 				return err
 			}
@@ -52,6 +53,8 @@ func (g *group) override(verb, short, example string) *cobra.Command {
 	cmd.Flags().DurationVar(&duration, "for", 0, "how long (`TIME`), like 30m (left out: until it is lifted)")
 	if verb == "announce" {
 		cmd.Flags().BoolVar(&evenIfDead, "even-if-dead", false, "over a hard failure too")
+	} else {
+		cmd.Flags().BoolVar(&safety, "override-safety", false, "in spite of the fleet's limits, or with the centre away; needs --for of 24h at most, and is audited")
 	}
 	return cmd
 }

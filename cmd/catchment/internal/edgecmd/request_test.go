@@ -39,6 +39,8 @@ func TestVerbsSendWhatWasAsked(t *testing.T) {
 		{[]string{"drain", "video", "--reason", "r"}, &edgev1.SetOverrideRequest{Selector: video, Verb: "drain", Reason: "r"}},
 		{[]string{"drain", "video", "--reason", "r", "--for", "90m"},
 			&edgev1.SetOverrideRequest{Selector: video, Verb: "drain", Reason: "r", Duration: durationpb.New(90 * time.Minute)}},
+		{[]string{"drain", "video", "--reason", "r", "--for", "1h", "--override-safety"},
+			&edgev1.SetOverrideRequest{Selector: video, Verb: "drain", Reason: "r", Duration: durationpb.New(time.Hour), OverrideSafety: true}},
 		{[]string{"withdraw", "a", "b", "--neighbor", "x,1", "--neighbor", "y", "--reason", "r"},
 			&edgev1.SetOverrideRequest{Verb: "withdraw", Reason: "r",
 				Selector: &edgev1.Selector{Services: []string{"a", "b"}, Neighbors: []string{"x,1", "y"}}}},

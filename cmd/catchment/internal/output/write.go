@@ -35,8 +35,10 @@ func WriteJSONLine(w io.Writer, m proto.Message) error {
 }
 
 // WriteYAML writes m as one YAML document, without a separator.
-func WriteYAML(w io.Writer, m proto.Message) error {
-	n, err := yamlNode(tree(m))
+func WriteYAML(w io.Writer, m proto.Message) error { return writeYAMLNode(w, tree(m)) }
+
+func writeYAMLNode(w io.Writer, of node) error {
+	n, err := yamlNode(of)
 	if err != nil {
 		return fmt.Errorf("writing YAML: %w", err)
 	}
@@ -142,4 +144,25 @@ func yamlNode(n node) (*yaml.Node, error) {
 		out.Content = append(out.Content, value)
 	}
 	return out, nil
+}
+
+// WriteList writes messages as one JSON or YAML array; without any it is empty.
+func WriteList[M proto.Message](w io.Writer, f Format, messages []M) error {
+	all := node{kind: list}
+	for _, m := range messages {
+		all.items = append(all.items, tree(m))
+	}
+	if f == YAML {
+		return writeYAMLNode(w, all)
+	}
+	var line, out bytes.Buffer
+	if err := appendJSON(&line, all); err != nil {
+		return fmt.Errorf("writing JSON: %w", err)
+	}
+	if err := json.Indent(&out, line.Bytes(), "", "  "); err != nil {
+		return fmt.Errorf("writing JSON: %w", err)
+	}
+	out.WriteByte('\n')
+	_, err := w.Write(out.Bytes())
+	return err
 }

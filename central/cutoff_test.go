@@ -1,0 +1,77 @@
+package central
+
+import (
+	"context"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+
+	centralv1 "github.com/catchment-bgp/catchment/api/central/v1"
+	"github.com/catchment-bgp/catchment/central/store"
+	"github.com/catchment-bgp/catchment/policy/fleet"
+)
+
+// cutStore is a store that cannot be reached at times.
+type cutStore struct {
+	store.Store
+	cut atomic.Bool
+}
+
+// Commit fails as an etcd without a majority does.
+func (c *cutStore) Commit(ctx context.Context, conds []store.Cond, ops []store.Op) (store.Revision, error) {
+	if c.cut.Load() {
+		return 0, store.ErrUnavailable
+	}
+	return c.Store.Commit(ctx, conds, ops)
+}
+
+func TestACentreWithoutItsStoreSendsItsEdgesAway(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := newLab(t, fleet.Limits{MinAnnouncing: 1})
+		l.kill()
+		cut := &cutStore{Store: l.store}
+		l.f = NewFleet(cut, Settings{ASN: 57629})
+		l.api = &api{f: l.f}
+		health := []bool{}
+		l.f.tellHealth = func(ok bool) { health = append(health, ok) }
+		ctx, cancel := context.WithCancel(context.Background())
+		ran := make(chan error, 1)
+		go func() { ran <- l.f.Run(ctx) }()
+		<-l.f.Ready()
+		l.stop = func() { cancel(); <-ran }
+		edges := l.join(2)
+		pass(time.Minute)
+		cut.cut.Store(true)
+		edges[0].set(func(e *simEdge) { e.soft = false })
+		pass(2 * time.Second)
+		if s := edges[0].tell().GetServices()[0].GetState(); s != stateSteered {
+			t.Errorf("a grant without a store: the edge is %s", s)
+		}
+		if _, err := l.api.Freeze(l.ctx(), &centralv1.FreezeRequest{Reason: "x"}); status.Code(err) != codes.Unavailable {
+			t.Errorf("a change without a store: %v", err)
+		}
+		pass(15 * time.Second)
+		select {
+		case <-edges[1].done:
+		default:
+			t.Error("the edges stay at a centre that is cut off")
+		}
+		if _, err := l.f.open(t.Context(), edges[1].hello); status.Code(failed(err)) != codes.Unavailable || !l.f.cut.Load() {
+			t.Errorf("an edge comes nevertheless: %v", err)
+		}
+		cut.cut.Store(false)
+		pass(5 * time.Second)
+		for _, e := range edges {
+			e.leave()
+			e.connect()
+		}
+		pass(time.Minute)
+		if l.announcing() != 1 || l.f.cut.Load() || len(health) != 2 || health[0] || !health[1] {
+			t.Errorf("afterwards %d announce, health %v", l.announcing(), health)
+		}
+	})
+}

@@ -1,0 +1,85 @@
+package identity
+
+import (
+	"context"
+	"errors"
+	"io"
+	"net"
+	"net/http"
+
+	"google.golang.org/grpc/status"
+)
+
+// HTTP returns a handler that finds out who calls before next, the JSON gateway on a
+// Local's client, passes the call on: the interceptors decide as for any other call.
+// What a browser was made to send by another site is refused, as is a body over
+// MaxMessage.
+func (g *Gate) HTTP(next http.Handler) http.Handler {
+	guard := http.NewCrossOriginProtection()
+	guard.SetDenyHandler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		v, _ := r.Context().Value(verdictKey{}).(verdict)
+		g.answer(w, r, Refusal{Reason: CrossOrigin, Text: "a browser sent this for another site"}, v, http.StatusForbidden)
+	}))
+	next = guard.Handler(next)
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		v := g.httpVerdict(r)
+		if g.cfg.Dev && CheckLoopback(hostPort(r.Host)) != nil {
+			// A page from elsewhere whose name was made to lead here.
+			g.answer(w, r, Refusal{Reason: BadName, Text: "with --dev, ask by a loopback address, not " + clip(r.Host)}, v, http.StatusForbidden)
+			return
+		}
+		if r.ContentLength > MaxMessage {
+			g.answer(w, r, Refusal{Reason: TooLarge, Text: "the body is larger than 1 MiB"}, v, http.StatusRequestEntityTooLarge)
+			return
+		}
+		ctx := context.WithValue(r.Context(), verdictKey{}, v)
+		r = r.WithContext(ctx)
+		r.Body = &bounded{ReadCloser: http.MaxBytesReader(w, r.Body, MaxMessage), over: func() {
+			_ = g.refuse(ctx, Refusal{Reason: TooLarge, Peer: v.Peer, Addr: v.Addr, Method: r.URL.Path, Text: "the body is larger than 1 MiB"})
+		}}
+		next.ServeHTTP(w, r)
+	})
+}
+
+func (g *Gate) answer(w http.ResponseWriter, r *http.Request, refusal Refusal, v verdict, code int) {
+	refusal.Peer, refusal.Addr, refusal.Method = v.Peer, v.Addr, r.URL.Path
+	err := g.refuse(r.Context(), refusal)
+	http.Error(w, status.Convert(err).Message(), code)
+}
+
+func (g *Gate) httpVerdict(r *http.Request) verdict {
+	switch {
+	case g.cfg.Dev:
+		return g.devVerdict(r.RemoteAddr)
+	case r.TLS == nil:
+		return verdict{Reason: NoCertificate, Text: "plain HTTP; use https and a client certificate", Addr: r.RemoteAddr}
+	}
+	return g.identify(*r.TLS, r.RemoteAddr)
+}
+
+// hostPort gives a Host header a port if it has none.
+func hostPort(host string) string {
+	if _, _, err := net.SplitHostPort(host); err == nil {
+		return host
+	}
+	if len(host) > 2 && host[0] == '[' && host[len(host)-1] == ']' {
+		host = host[1 : len(host)-1]
+	}
+	return net.JoinHostPort(host, "80")
+}
+
+// bounded tells once when a body is longer than it may be.
+type bounded struct {
+	io.ReadCloser
+	over func()
+}
+
+func (b *bounded) Read(p []byte) (int, error) {
+	n, err := b.ReadCloser.Read(p)
+	var tooLarge *http.MaxBytesError
+	if errors.As(err, &tooLarge) && b.over != nil {
+		b.over()
+		b.over = nil
+	}
+	return n, err
+}

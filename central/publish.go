@@ -1,0 +1,187 @@
+package central
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/base32"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"hash/fnv"
+	"maps"
+	"math"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/catchment-bgp/catchment/central/store"
+)
+
+const (
+	// publishEvery bounds how often what is heard goes to the store, and
+	// publishMost how much of it at once.
+	publishEvery = 200 * time.Millisecond
+	publishMost  = store.MaxOps / 2
+	// cutOffAfter is how long the store may be out of reach before the edges are
+	// sent to another centre.
+	cutOffAfter = 2 * replicaSilence / 3
+)
+
+// toPublish says that other centres should hear of a node.
+func (f *Fleet) toPublish(node string) {
+	f.publish.Lock()
+	f.publish.nodes[node] = true
+	f.publish.Unlock()
+	select {
+	case f.publish.wake <- struct{}{}:
+	default:
+	}
+}
+
+// publishes writes what this process has heard, as long as that is news.
+func (f *Fleet) publishes(ctx context.Context) {
+	for {
+		select {
+		case <-f.publish.wake:
+		case <-ctx.Done():
+			return
+		}
+		for f.publishSome(ctx) {
+			if ctx.Err() != nil {
+				return
+			}
+		}
+		if !pause(ctx, publishEvery) {
+			return
+		}
+	}
+}
+
+// publishSome writes a part, and reports whether there is more.
+func (f *Fleet) publishSome(ctx context.Context) bool {
+	f.publish.Lock()
+	var nodes []string
+	for n := range f.publish.nodes {
+		if len(nodes) == publishMost {
+			break
+		}
+		nodes = append(nodes, n)
+		delete(f.publish.nodes, n)
+	}
+	more := len(f.publish.nodes) > 0
+	f.publish.Unlock()
+	slices.Sort(nodes)
+	err := f.tellOthers(ctx, nodes)
+	if errors.Is(err, store.ErrConflict) { // one of them has gone elsewhere
+		for _, n := range nodes {
+			if err := f.tellOthers(ctx, []string{n}); err != nil && !errors.Is(err, store.ErrConflict) {
+				f.toPublish(n)
+			}
+		}
+		return more
+	}
+	if err != nil && ctx.Err() == nil {
+		f.log.Warn("what was heard of nodes cannot be written", "nodes", len(nodes), "error", err)
+		for _, n := range nodes {
+			f.toPublish(n)
+		}
+		return false
+	}
+	return more
+}
+
+// tellOthers writes what was heard of some nodes, if their streams are still here.
+func (f *Fleet) tellOthers(ctx context.Context, nodes []string) error {
+	var c change
+	f.mu.RLock()
+	for _, n := range nodes {
+		l, ok := f.w.local[n]
+		if !ok || f.w.sessions.get(n).Epoch != l.Epoch {
+			continue
+		}
+		op, err := put(key(kindLive, n), l)
+		if err != nil {
+			f.log.Error("a report cannot be written", "node", n, "error", err)
+			continue
+		}
+		c.ops, c.conds = append(c.ops, op), append(c.conds, f.w.sessions.cond(kindSession, n))
+	}
+	f.mu.RUnlock()
+	if len(c.ops) == 0 {
+		return nil
+	}
+	return f.commit(ctx, c)
+}
+
+// material reports whether something has changed that another centre decides by.
+func material(a, b liveDoc) bool {
+	return a.Epoch != b.Epoch || a.Up != b.Up || !a.Moved.Equal(b.Moved) || !maps.Equal(a.Keeps, b.Keeps) || gist(a) != gist(b)
+}
+
+// gist is what matters of a report to others, with loads in steps of 5 % of the capacity.
+func gist(l liveDoc) uint64 {
+	h := fnv.New64a()
+	r := l.report()
+	for _, s := range r.GetServices() {
+		fmt.Fprint(h, s.GetName(), s.GetState(), s.GetReason(), s.GetHard(), "\x00")
+	}
+	for _, link := range r.GetLinks() {
+		fmt.Fprint(h, link.GetName(), link.GetCapacity(), link.GetKnown(), link.GetStale(), math.Round(20*link.GetLoad()/max(1, link.GetCapacity())), "\x00")
+	}
+	for _, n := range r.GetNeighbors() {
+		fmt.Fprint(h, n.GetName(), n.GetSession(), n.GetRung(), math.Round(n.GetFlapPenalty()/250), "\x00")
+	}
+	for _, w := range r.GetWindows() {
+		fmt.Fprint(h, w.GetId(), w.GetPhase(), "\x00")
+	}
+	fmt.Fprint(h, len(r.GetWants()), r.GetHeld(), r.GetGeneration())
+	return h.Sum64()
+}
+
+// beats says that this process is alive, and sends its edges away when it cannot.
+func (f *Fleet) beats(ctx context.Context) {
+	last := time.Now()
+	for n := uint64(1); ; n++ {
+		op, err := put(key(kindReplica, f.settings.Replica), replicaDoc{Beat: n, At: time.Now(), Version: f.settings.Version})
+		if err == nil {
+			limited, cancel := context.WithTimeout(ctx, beatEvery)
+			err = f.commit(limited, change{ops: []store.Op{op}})
+			cancel()
+		}
+		switch {
+		case err == nil:
+			last = time.Now()
+			f.reaches(true)
+		case ctx.Err() == nil && time.Since(last) > cutOffAfter:
+			f.log.Error("the store is out of reach; edges are sent to another centre", "error", err)
+			f.reaches(false)
+			f.endAll(errCutOff)
+		}
+		if !pause(ctx, beatEvery) {
+			return
+		}
+	}
+}
+
+// reaches says whether the store can be reached, to whoever asks after our health.
+func (f *Fleet) reaches(store bool) {
+	if f.cut.Swap(!store) == store {
+		f.tellHealth(store)
+	}
+}
+
+// newID makes an id that nobody else makes.
+func newID(letter string) string {
+	b := make([]byte, 5)
+	_, _ = rand.Read(b) // never fails: crypto/rand ends the process rather
+	return letter + "-" + strings.ToLower(base32.StdEncoding.EncodeToString(b))
+}
+
+// jsonOf is a document as the audit log has it.
+func jsonOf(doc any) string {
+	data, err := json.Marshal(doc)
+	if err != nil {
+		return ""
+	}
+	return string(data)
+}

@@ -1,0 +1,143 @@
+package central
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"time"
+
+	"github.com/catchment-bgp/catchment/central/config"
+	"github.com/catchment-bgp/catchment/central/identity"
+	"github.com/catchment-bgp/catchment/central/store"
+)
+
+// openTime bounds the wait for the store at the start.
+const openTime = 60 * time.Second
+
+// Run is a whole centre: it opens the store, serves what the configuration says
+// until ctx ends, and closes all again. The errors say what to do.
+func Run(ctx context.Context, cfg *config.Config, version string, log *slog.Logger) error {
+	id, err := identityOf(cfg, log)
+	if err != nil {
+		return err
+	}
+	listener, web, err := listen(cfg)
+	if err != nil {
+		return err
+	}
+	s, err := openStore(ctx, cfg, log)
+	if err != nil {
+		return errors.Join(err, listener.Close(), closeIf(web))
+	}
+	f := NewFleet(s, Settings{ASN: cfg.ASN, Services: cfg.Services, Landing: cfg.Landing, Version: version, Log: log})
+	server, err := NewServer(f, id)
+	if err != nil {
+		return errors.Join(err, listener.Close(), closeIf(web), s.Close())
+	}
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	ran := make(chan error, 1)
+	go func() {
+		defer cancel()
+		ran <- f.Run(ctx)
+	}()
+	select {
+	case <-f.Ready():
+		log.Info("the centre serves", "listen", listener.Addr(), "http", cfg.HTTP, "tls", cfg.TLS != nil, "replica", f.settings.Replica, "version", version)
+		err = server.Serve(ctx, listener, web)
+	case <-ctx.Done():
+		err = errors.Join(listener.Close(), closeIf(web))
+	}
+	cancel()
+	return errors.Join(err, <-ran, s.Close())
+}
+
+func closeIf(l net.Listener) error {
+	if l == nil {
+		return nil
+	}
+	return l.Close()
+}
+
+// listen opens the addresses; in plain text on loopback only, whatever the
+// configuration says.
+func listen(cfg *config.Config) (listener, web net.Listener, err error) {
+	for _, address := range []string{cfg.Listen, cfg.HTTP} {
+		if err := identity.CheckLoopback(address); cfg.TLS == nil && address != "" && err != nil {
+			return nil, nil, err
+		}
+	}
+	if listener, err = net.Listen("tcp", cfg.Listen); err != nil {
+		return nil, nil, fmt.Errorf("listen: %w", err)
+	}
+	if cfg.HTTP != "" {
+		if web, err = net.Listen("tcp", cfg.HTTP); err != nil {
+			return nil, nil, errors.Join(fmt.Errorf("http: %w", err), listener.Close())
+		}
+	}
+	return listener, web, nil
+}
+
+func identityOf(cfg *config.Config, log *slog.Logger) (Identity, error) {
+	id := Identity{Domain: cfg.Domain}
+	if cfg.TLS == nil {
+		return id, nil
+	}
+	var err error
+	if id.Files, err = openFiles(cfg.TLS, log); err != nil {
+		return id, fmt.Errorf("tls: %w", err)
+	}
+	if cfg.PKI != "" {
+		if id.CA, err = identity.OpenCA(cfg.PKI); err != nil {
+			return id, fmt.Errorf("pki: %w", err)
+		}
+		if id.CA.Domain != cfg.Domain {
+			return id, fmt.Errorf("pki: the CA in %s is of the domain %s, and domain: says %s", cfg.PKI, id.CA.Domain, cfg.Domain)
+		}
+	}
+	id.Roles = func(n identity.Name) (identity.Role, bool) {
+		role, set := cfg.Roles[n.Short()]
+		return identity.Role(role), set
+	}
+	return id, nil
+}
+
+func openFiles(t *config.TLS, log *slog.Logger) (*identity.Files, error) {
+	return identity.Open(identity.Paths{CA: t.CA, Cert: t.Cert, Key: t.Key}, func(err error) {
+		if err != nil {
+			log.Error("the certificate that has changed cannot be used; the old one stays", "file", t.Cert, "error", err)
+			return
+		}
+		log.Info("the certificate has changed", "file", t.Cert)
+	})
+}
+
+func openStore(ctx context.Context, cfg *config.Config, log *slog.Logger) (store.Store, error) {
+	ctx, cancel := context.WithTimeout(ctx, openTime)
+	defer cancel()
+	if cfg.Etcd == nil {
+		s, err := store.OpenEmbedded(ctx, cfg.Data, store.Options{Log: log})
+		if err != nil {
+			return nil, err
+		}
+		return s, nil
+	}
+	var secure *tls.Config
+	if cfg.Etcd.TLS != nil {
+		files, err := openFiles(cfg.Etcd.TLS, log)
+		if err != nil {
+			return nil, fmt.Errorf("etcd.tls: %w", err)
+		}
+		if secure, err = files.ClientTLS(); err != nil {
+			return nil, fmt.Errorf("etcd.tls: %w", err)
+		}
+	}
+	s, err := store.Dial(ctx, cfg.Etcd.Endpoints, secure, store.Options{Log: log})
+	if err != nil {
+		return nil, err
+	}
+	return s, nil
+}

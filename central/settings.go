@@ -1,0 +1,50 @@
+package central
+
+import (
+	"log/slog"
+	"time"
+
+	"github.com/catchment-bgp/catchment/policy/fleet"
+)
+
+const (
+	// Silence is how long nothing may come from a connected edge before it counts
+	// as not seen; edges report every 10 s at least.
+	Silence = 35 * time.Second
+	// beatEvery is how often a centre says that it is alive, and replicaSilence how
+	// long another believes it without.
+	beatEvery      = 3 * time.Second
+	replicaSilence = 12 * time.Second
+	// tickEvery is how often a leader steers at least, and tickMin at most.
+	tickEvery = 5 * time.Second
+	tickMin   = 200 * time.Millisecond
+	// resendEvery is how often an edge hears the same again, so that it knows that
+	// the centre is there; one with grants hears it after each report.
+	resendEvery = 20 * time.Second
+	// lastSeenEvery is how old the store's word of a node may be that says nothing new.
+	lastSeenEvery = 5 * time.Minute
+)
+
+// Settings are what an operator decides about the fleet.
+type Settings struct {
+	// Replica names this process among the centres of one store.
+	Replica string
+	// ASN is ours: tags are communities of it. 0: those that the nodes say.
+	ASN uint32
+	// Services has the limits by service; others have those of fleet.Limits{}.
+	Services map[string]fleet.Limits
+	// Landing says where load goes that a node sheds; nil: not known.
+	Landing fleet.Landing
+	// Actions are communities that the registry knows as actions, with their
+	// meanings: they are no tags.
+	Actions map[string]string
+	// Step is the time between two turns of nodes that come back; 0: 30 s.
+	Step time.Duration
+	// Version is that of this program.
+	Version string
+	// Log gets one line for each change; nil: none.
+	Log *slog.Logger
+}
+
+// limits returns a service's limits.
+func (s Settings) limits(service string) fleet.Limits { return s.Services[service] }

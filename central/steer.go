@@ -1,0 +1,291 @@
+package central
+
+import (
+	"context"
+	"errors"
+	"maps"
+	"net/netip"
+	"slices"
+	"time"
+
+	"github.com/catchment-bgp/catchment/central/audit"
+	"github.com/catchment-bgp/catchment/central/store"
+	"github.com/catchment-bgp/catchment/policy/fleet"
+)
+
+// steers renews the view when the world has changed and, in the first of the
+// centres, makes the decisions that nobody asked for. That only one does so saves
+// work; what makes it safe are the conditions.
+func (f *Fleet) steers(ctx context.Context) {
+	tick := time.NewTicker(tickEvery)
+	defer tick.Stop()
+	for {
+		select {
+		case <-f.dirty:
+		case <-tick.C:
+		case <-ctx.Done():
+			return
+		}
+		now := time.Now()
+		f.renew(now)
+		if f.leads(now) {
+			f.steer(ctx, now)
+		}
+		if !pause(ctx, tickMin+9*time.Since(now)) { // at most a tenth of a processor
+			return
+		}
+	}
+}
+
+// renew works out the view anew, and wakes the edges whom that concerns.
+func (f *Fleet) renew(now time.Time) *view {
+	f.mu.RLock()
+	v := newView(f.w, now)
+	f.mu.RUnlock()
+	before := f.view.Swap(v)
+	f.mu.Lock()
+	close(f.news)
+	f.news = make(chan struct{})
+	f.mu.Unlock()
+	if before == nil || before.first != v.first || before.second != v.second || !sameShares(before.shares, v.shares) {
+		f.wakeAll()
+	}
+	return v
+}
+
+func sameShares(a, b map[string][]fleet.Share) bool {
+	return maps.EqualFunc(a, b, func(x, y []fleet.Share) bool { return slices.Equal(x, y) })
+}
+
+// leads reports whether this is the first of the centres that are alive.
+func (f *Fleet) leads(now time.Time) bool {
+	f.mu.RLock()
+	defer f.mu.RUnlock()
+	for name := range f.w.replicas {
+		if name < f.settings.Replica && now.Sub(f.w.heard[name]) < replicaSilence {
+			return false
+		}
+	}
+	return true
+}
+
+// steer commits each decision by itself: one that has come too late is made anew
+// with the next view. Decisions and their conditions are of the same world, which
+// the view is not.
+func (f *Fleet) steer(ctx context.Context, now time.Time) {
+	f.mu.RLock()
+	changes, err := f.w.steer(f.w.fleetAt(now))
+	f.mu.RUnlock()
+	if err != nil {
+		f.log.Error("steering", "error", err)
+	}
+	for _, c := range changes {
+		switch err := f.commit(ctx, c); {
+		case errors.Is(err, store.ErrConflict):
+			f.touch()
+		case err != nil && ctx.Err() == nil:
+			f.log.Warn("steering", "error", err)
+		}
+	}
+}
+
+// steer is all that the centre decides by itself: who is kept in a hard failure,
+// who comes back when, which reserves announce, which grants are taken back.
+func (w *world) steer(f fleet.Fleet) ([]change, error) {
+	var all []change
+	var errs []error
+	add := func(c change, err error) {
+		errs = append(errs, err)
+		if err == nil && len(c.ops) > 0 {
+			all = append(all, c)
+		}
+	}
+	for _, service := range f.Services() {
+		add(w.keeps(f, service))
+		add(w.takesTurns(f, service))
+	}
+	add(w.reserves(f))
+	add(w.recalls(f))
+	add(w.sweep(f.Now))
+	return all, errors.Join(errs...)
+}
+
+// keeps is who is told to leave a service announced in a hard failure.
+func (w *world) keeps(f fleet.Fleet, service string) (change, error) {
+	before := w.keep.get(service)
+	var leaving []string
+	for _, n := range f.Nodes {
+		live, _ := w.heardOf(n.Name)
+		for _, want := range live.report().GetWants() {
+			if want.GetService() == service {
+				leaving = append(leaving, n.Name)
+			}
+		}
+	}
+	names := fleet.Keep(f, service, before.names(), leaving)
+	if slices.Equal(names, before.names()) {
+		return change{}, nil
+	}
+	after := keepDoc{Count: before.Count + 1}
+	for _, n := range names {
+		since := before.since(n)
+		if since == 0 {
+			since = after.Count
+		}
+		after.Nodes = append(after.Nodes, keeper{n, since})
+	}
+	op, err := put(key(kindKeep, service), after)
+	if err != nil {
+		return change{}, err
+	}
+	fence, err := w.fence(service)
+	return change{conds: []store.Cond{w.keep.cond(kindKeep, service), w.fences.cond(kindFence, service)}, ops: []store.Op{op, fence}}, err
+}
+
+// takesTurns is when the nodes that wait may announce a service again.
+func (w *world) takesTurns(f fleet.Fleet, service string) (change, error) {
+	before := w.turns.get(service)
+	after := turnDoc{Turns: map[string]time.Time{}, Last: before.Last}
+	var fresh []fleet.Waiting
+	for _, n := range f.Nodes {
+		at, has := before.Turns[n.Name]
+		switch {
+		case !w.waits(f, n, service):
+		case has:
+			after.Turns[n.Name] = at
+		default:
+			fresh = append(fresh, fleet.Waiting{Node: n.Name, Since: w.since(n.Name, service), Prefixes: []netip.Prefix{{}}})
+		}
+	}
+	all := fresh
+	if f.Short(service) { // those that have a turn come now, too
+		for n, at := range after.Turns {
+			if at.After(f.Now) {
+				all = append(all, fleet.Waiting{Node: n, Since: at, Prefixes: []netip.Prefix{{}}})
+			}
+		}
+	}
+	if len(all) > 0 {
+		for _, t := range fleet.Returns(f, service, all, fleet.Pace{Step: w.settings.Step, After: after.Last, Seed: service}) {
+			after.Turns[t.Node] = t.At
+			if t.At.After(after.Last) {
+				after.Last = t.At
+			}
+		}
+	}
+	if maps.EqualFunc(before.Turns, after.Turns, time.Time.Equal) {
+		return change{}, nil
+	}
+	op, err := put(key(kindTurn, service), after)
+	return change{conds: []store.Cond{w.turns.cond(kindTurn, service)}, ops: []store.Op{op}}, err
+}
+
+// waits reports whether nothing but its turn keeps a node from announcing a service.
+func (w *world) waits(f fleet.Fleet, n fleet.Node, service string) bool {
+	st, has := n.Services[service]
+	if !has || !n.Seen || n.Disabled || st.Announcing || !st.Healthy || n.Standby && n.Activated.IsZero() {
+		return false
+	}
+	if slices.ContainsFunc(f.Grants, func(g fleet.Grant) bool { return g.Node == n.Name && g.Service == service && g.State != fleet.Revoked }) {
+		return false
+	}
+	live, _ := w.heardOf(n.Name)
+	for _, s := range live.report().GetServices() {
+		if s.GetName() == service {
+			held := s.GetReason() == "override" || s.GetReason() == "maintenance" && w.underWork(n.Name, service, f.Now)
+			return s.GetState() == stateWithdrawn && !held
+		}
+	}
+	return false
+}
+
+// underWork reports whether a window holds for a service of a node.
+func (w *world) underWork(node, service string, now time.Time) bool {
+	for _, d := range w.windows {
+		if d.doc.Proposed || !d.doc.holds(now, time.Second) {
+			continue
+		}
+		for _, t := range w.targets(node) {
+			if t.Service == service && d.doc.Select.Matches(t) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// since is since when a service of a node is as it is.
+func (w *world) since(node, service string) time.Time {
+	live, _ := w.heardOf(node)
+	for _, s := range live.report().GetServices() {
+		if s.GetName() == service {
+			return moment(s.GetSince())
+		}
+	}
+	return time.Time{}
+}
+
+// reserves is which standby nodes announce.
+func (w *world) reserves(f fleet.Fleet) (change, error) {
+	active := fleet.Reserve(f)
+	for _, n := range f.Nodes {
+		if !n.Standby || slices.Contains(active, n.Name) == !n.Activated.IsZero() {
+			continue
+		}
+		doc := w.nodes.get(n.Name)
+		e := audit.Entry{Who: "centre", Role: "centre", Method: "reserve", Target: n.Name, Outcome: audit.Done, Detail: "called: nothing else absorbs"}
+		if doc.Activated = f.Now; !n.Activated.IsZero() {
+			doc.Activated, e.Detail = time.Time{}, "released: it is no longer needed"
+		}
+		c, err := w.fenceAll(servicesOf(doc.hello()))
+		if err != nil {
+			return c, err
+		}
+		op, err := put(key(kindNode, n.Name), doc)
+		c.conds, c.ops, c.entries = append(c.conds, w.nodes.cond(kindNode, n.Name)), append(c.ops, op), []audit.Entry{e}
+		return c, err
+	}
+	return change{}, nil
+}
+
+// recalls is which grants a fleet in need takes back.
+func (w *world) recalls(f fleet.Fleet) (change, error) {
+	ids := fleet.Recall(f)
+	c, _, err := w.revoke(func(g fleet.Grant) bool {
+		return slices.Contains(ids, g.ID) && g.Kind != fleet.Window && g.Kind != fleet.Override
+	},
+		audit.Entry{Who: "centre", Role: "centre", Method: "recall", Outcome: audit.Done, Detail: "too few nodes announce"})
+	return c, err
+}
+
+// How long what is over is kept for people to look at.
+const (
+	keepWindows  = 90 * 24 * time.Hour
+	keepReplicas = 10 * time.Minute
+)
+
+// sweep deletes what has been over for long.
+func (w *world) sweep(now time.Time) (change, error) {
+	var c change
+	drop := func(k string, at store.Revision) {
+		if len(c.ops) < store.MaxOps/2 {
+			c.ops, c.conds = append(c.ops, store.Op{Key: k}), append(c.conds, store.Cond{Key: k, Revision: at})
+		}
+	}
+	for id, o := range w.overrides {
+		if !o.doc.Until.IsZero() && now.Sub(o.doc.Until) > time.Minute {
+			drop(key(kindOverride, id), o.revision)
+		}
+	}
+	for id, d := range w.windows {
+		if end := d.doc.Start.Add(d.doc.For.Std()); now.Sub(end) > keepWindows && !d.doc.concerns(w.targets(""), now) {
+			drop(key(kindWindow, id), d.revision)
+		}
+	}
+	for name, r := range w.replicas {
+		if now.Sub(w.heard[name]) > keepReplicas && now.Sub(r.doc.At) > keepReplicas {
+			drop(key(kindReplica, name), r.revision)
+		}
+	}
+	return c, nil
+}
