@@ -22,7 +22,7 @@ type Orders struct {
 	Leave   []string  `json:",omitempty"`
 	Refused []Refusal `json:",omitempty"`
 	// Turns say when a service that is away may return.
-	Turns  []Turn   `json:",omitempty"`
+	Turns []Turn `json:",omitempty"`
 	// Ascend names the neighbours that may take rungs which withdraw, or make others
 	// withdraw.
 	Ascend []string `json:",omitempty"`
