@@ -12,6 +12,11 @@ import (
 )
 
 // TestSiblingsOnOneLinkMoveAlike gives four edges one link with one feed, which they read at different moments.
+// tolerance is for how long siblings may differ: each reads the feed at a moment of
+// its own, dwells up to a fifth longer by the second in which it moved, and the
+// machine may be busy. In turns they would be minutes apart.
+const tolerance = 10 * time.Second
+
 func TestSiblingsOnOneLinkMoveAlike(t *testing.T) {
 	t.Parallel()
 	f := newFour(t, nil)
@@ -51,7 +56,7 @@ func TestSiblingsOnOneLinkMoveAlike(t *testing.T) {
 				differs = time.Time{}
 			} else if differs.IsZero() {
 				differs = time.Now()
-			} else if apart := time.Since(differs); apart > 4*time.Second {
+			} else if apart := time.Since(differs); apart > tolerance {
 				t.Fatalf("for %v the siblings have been on different rungs: %v", apart, rungs)
 			}
 			if !done(rungs) {
