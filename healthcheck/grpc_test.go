@@ -9,8 +9,8 @@ import (
 	"crypto/x509"
 	"crypto/x509/pkix"
 	"encoding/pem"
+	"errors"
 	"fmt"
-	"io"
 	"math/big"
 	"net"
 	"net/http"
@@ -240,10 +240,11 @@ type countedConn struct {
 	told  bool
 }
 
-// Read tells of the end once; only the server's reader calls it.
+// Read tells of the client's end once, be it a FIN or, with something unread, a
+// RST; only the server's reader calls it.
 func (c *countedConn) Read(p []byte) (int, error) {
 	n, err := c.Conn.Read(p)
-	if err == io.EOF && !c.told {
+	if err != nil && !errors.Is(err, net.ErrClosed) && !c.told {
 		c.told = true
 		c.ended <- struct{}{}
 	}
