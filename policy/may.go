@@ -70,8 +70,10 @@ func (r *round) mayTake(l, i, rung int, sheds float64, alone bool) Restraint {
 	if (g.leaves() || r.leavesNone(i, rung)) && !r.mayAscend(i) {
 		return Restraint{Hindrance: NeedsGrant}
 	}
-	if to := r.landsOn(l, sheds); alone && to >= 0 {
-		return Restraint{WouldLand, time.Time{}, r.c.Load.Links[to].Name}
+	if alone {
+		if to := r.landsOn(l, sheds); to >= 0 {
+			return Restraint{WouldLand, time.Time{}, r.c.Load.Links[to].Name}
+		}
 	}
 	if r.away(l, sheds) > r.elsewhere() {
 		return Restraint{Hindrance: NoRoom}
@@ -82,10 +84,10 @@ func (r *round) mayTake(l, i, rung int, sheds float64, alone bool) Restraint {
 // away is how much a step of a link, and those planned beside it, shed, in the unit
 // of the samples.
 func (r *round) away(l int, sheds float64) float64 {
-	sum := sheds * r.out.Links[l].Demand * r.next.Load.Links[l].Capacity
+	sum := r.amount(l, sheds)
 	for _, c := range r.b.plan {
 		if o := r.linkOf(c.climber); o != l {
-			sum += c.cost * r.out.Links[o].Demand * r.next.Load.Links[o].Capacity
+			sum += r.amount(o, c.cost)
 		}
 	}
 	return sum

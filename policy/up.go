@@ -80,8 +80,8 @@ func (r *round) up() {
 }
 
 // heatWarm takes the links that stand in the way of what a hot one would shed for
-// hot, too, if they are nearly so, or the hot one is nearly full. It says whether those are all that do: then a
-// step of all lands on none of them.
+// hot, too, if they are nearly so, or the hot one is nearly full. It says whether
+// those are all that do: then a step of all lands on none of them.
 func (r *round) heatWarm(l int) bool {
 	inTheWay := func(o int) bool {
 		return o != l && r.out.Links[o].Known && r.c.Load.Links[o].Off == "" &&
