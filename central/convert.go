@@ -10,6 +10,7 @@ import (
 
 	centralv1 "github.com/catchment-bgp/catchment/api/central/v1"
 	"github.com/catchment-bgp/catchment/maintenance"
+	"github.com/catchment-bgp/catchment/policy/fleet"
 )
 
 // stamp is t in the API; nil for the zero time.
@@ -145,14 +146,18 @@ func (w *world) nodeProto(name string, now time.Time) *centralv1.Node {
 func best(services []*centralv1.ServiceReport) (state, reason string) {
 	order := []string{stateAnnounced, stateSteered, stateDraining, stateWithdrawn}
 	rank := func(s *centralv1.ServiceReport) int {
-		if i := slices.Index(order, s.GetState()); i >= 0 {
+		switch i := slices.Index(order, s.GetState()); {
+		case i < 0:
+			return 2*len(order) - 1
+		case reasonOf(s) == fleet.NoSession: // what routers have is better
+			return len(order) + i
+		default:
 			return i
 		}
-		return len(order)
 	}
 	if len(services) == 0 {
 		return stateWithdrawn, "no services reported"
 	}
 	s := slices.MinFunc(services, func(a, b *centralv1.ServiceReport) int { return cmp.Compare(rank(a), rank(b)) })
-	return s.GetState(), s.GetReason()
+	return s.GetState(), reasonOf(s)
 }

@@ -151,7 +151,7 @@ func (w *world) reportOn(g fleet.Grant, l liveDoc) fleet.Report {
 	known := false
 	for _, s := range l.report().GetServices() {
 		if s.GetName() == g.Service {
-			known, r.Announcing = true, announces(s.GetState())
+			known, r.Announcing = true, announces(s)
 		}
 	}
 	// A service that the node no longer has is nothing to wait for.

@@ -263,3 +263,29 @@ func TestOfManyThatAskAtOnceOnlyThoseAreGrantedThatMayGo(t *testing.T) {
 		})
 	}
 }
+
+func TestANodeWithNoSessionIsNoCapacity(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := newLab(t, fleet.Limits{MinAnnouncing: 2})
+		edges := l.join(3)
+		pass(time.Minute)
+		edges[0].set(func(e *simEdge) { e.alone = true })
+		pass(time.Minute)
+		edges[1].set(func(e *simEdge) { e.soft = false })
+		pass(time.Minute)
+		if n, s := l.announcing(), edges[1].tell().GetServices()[0].GetState(); n != 2 || s != stateSteered {
+			t.Errorf("%d announce, and n02 is %s", n, s)
+		}
+		if r := edges[1].intent().GetRefusals(); len(r) != 1 || r[0].GetLimit() != "min_announcing" {
+			t.Errorf("refusals %v", r)
+		}
+		if n, err := l.api.GetNode(l.ctx(), &centralv1.GetNodeRequest{Name: "n01"}); err != nil || n.GetState() != stateAnnounced || n.GetReason() != "no_session" {
+			t.Errorf("n01 is %v, %v", n, err)
+		}
+		edges[0].set(func(e *simEdge) { e.alone = false })
+		pass(time.Minute)
+		if s := edges[1].tell().GetServices()[0].GetState(); s != stateWithdrawn {
+			t.Errorf("n02 is %s with two others announcing", s)
+		}
+	})
+}

@@ -11,6 +11,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/types/known/durationpb"
 	"google.golang.org/protobuf/types/known/timestamppb"
 
@@ -87,6 +88,7 @@ type simEdge struct {
 	hard   bool // its hard checks pass
 	soft   bool // its soft checks pass
 	hot    bool // it wants to shed load
+	alone  bool // it has no session up
 	load   float64
 	begun  map[string]bool // windows that have withdrawn
 	report uint64
@@ -266,7 +268,10 @@ func (e *simEdge) tell() *centralv1.Report {
 	if len(running) == 0 {
 		clear(e.begun)
 	}
-	r.Services = []*centralv1.ServiceReport{{Name: video, State: state, Reason: reason, Hard: "up"}}
+	r.Services = []*centralv1.ServiceReport{{Name: video, State: state, Reason: reason, Hard: "up", Neighbors: proto.Int32(2)}}
+	if e.alone {
+		r.Services[0].Neighbors = proto.Int32(0)
+	}
 	if !e.hard {
 		r.Services[0].Hard, r.Services[0].Reason, r.Services[0].State = "down", "hard_failure", stateWithdrawn
 		if slices.Contains(e.in.GetKeep(), video) {

@@ -18,8 +18,19 @@ const (
 	stateUnseen    = "unseen"
 )
 
-// announces reports whether a service counts as announced.
-func announces(state string) bool { return state == stateAnnounced || state == stateSteered }
+// announces reports whether a service counts as announced: routers have it. A node that
+// wants to announce but has no session up is no capacity.
+func announces(s *centralv1.ServiceReport) bool {
+	return (s.GetState() == stateAnnounced || s.GetState() == stateSteered) && (s.Neighbors == nil || s.GetNeighbors() > 0)
+}
+
+// reasonOf is why a service is as it is, in a word.
+func reasonOf(s *centralv1.ServiceReport) string {
+	if wants := s.GetState() == stateAnnounced || s.GetState() == stateSteered; wants && !announces(s) {
+		return fleet.NoSession
+	}
+	return s.GetReason()
+}
 
 // fleetAt is the fleet as policy/fleet sees it.
 func (w *world) fleetAt(now time.Time) fleet.Fleet {
@@ -48,9 +59,9 @@ func (w *world) nodeAt(name string, now time.Time) fleet.Node {
 		if !has {
 			continue // of an older configuration
 		}
-		st.Announcing, st.Healthy = announces(s.GetState()), s.GetHard() == "up"
+		st.Announcing, st.Healthy = announces(s), s.GetHard() == "up"
 		if !st.Announcing {
-			st.Reason = s.GetReason()
+			st.Reason = reasonOf(s)
 		}
 		n.Services[s.GetName()] = st
 	}

@@ -10,6 +10,7 @@ import (
 	"google.golang.org/protobuf/types/known/durationpb"
 
 	"github.com/catchment-bgp/catchment/announcer"
+	"github.com/catchment-bgp/catchment/announcer/guard"
 	centralv1 "github.com/catchment-bgp/catchment/api/central/v1"
 	"github.com/catchment-bgp/catchment/maintenance"
 	"github.com/catchment-bgp/catchment/policy"
@@ -97,18 +98,18 @@ func gist(r *centralv1.Report) *centralv1.Report {
 func (e *Edge) report(now time.Time, in *policy.Input) *centralv1.Report {
 	k := &e.centre
 	r := &centralv1.Report{ClockSynchronised: k.clock.synchronised, Generation: k.want.generation, Moved: stamp(e.state.Load.Moved)}
+	sessions := e.opt.Announcer.Sessions()
 	for i := range e.cfg.Services {
 		name := e.cfg.Services[i].Name
 		sd := before(e.decision, name)
 		r.Services = append(r.Services, &centralv1.ServiceReport{Name: name, State: sd.Severity.String(), Reason: sd.Reason.String(), Detail: sd.Detail,
-			Since: stamp(sd.Since), Hard: in.Health[name].Hard.String()})
+			Since: stamp(sd.Since), Hard: in.Health[name].Hard.String(), Neighbors: proto.Int32(reached(sd, sessions))})
 	}
 	for i := range e.decision.Links {
 		l := &e.decision.Links[i]
 		r.Links = append(r.Links, &centralv1.LinkReport{Name: l.Name, Utilization: l.Utilization, Known: l.Known, Stale: l.Stale,
 			Load: e.load.figures.links[l.Name].Load, Capacity: e.capacity(l.Name)})
 	}
-	sessions := e.opt.Announcer.Sessions()
 	for i := range e.cfg.Neighbors {
 		n := &e.cfg.Neighbors[i]
 		nr := &centralv1.NeighborReport{Name: n.Name, Session: sessions[n.Name].State.String()}
@@ -122,6 +123,18 @@ func (e *Edge) report(now time.Time, in *policy.Input) *centralv1.Report {
 	r.Windows = e.windowReports(now)
 	e.leasesInto(r)
 	return r
+}
+
+// reached is at how many neighbours a service is announced over a session that is up.
+func reached(sd policy.ServiceDecision, sessions map[string]guard.Status) int32 {
+	var n int32
+	for _, nd := range sd.Neighbors {
+		best := min(nd.IPv4.Severity, nd.IPv6.Severity)
+		if best <= policy.Steered && sessions[nd.Name].State == guard.Established {
+			n++
+		}
+	}
+	return n
 }
 
 // mostWants bounds what is asked for at a time, as the centre does.

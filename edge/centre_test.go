@@ -46,6 +46,29 @@ func TestWithoutACentreTheStatusSaysNone(t *testing.T) {
 	})
 }
 
+func TestTheCentreIsToldAtHowManyNeighboursAServiceIsHeard(t *testing.T) {
+	governed(t, func(t *testing.T, w *world, c *centreFake) {
+		heard := func(want int32) {
+			t.Helper()
+			w.pass(time.Second)
+			for _, s := range c.last().GetServices() {
+				if s.GetName() == "video" && s.GetNeighbors() != want {
+					t.Errorf("told of %d neighbours, want %d: %v", s.GetNeighbors(), want, s)
+				}
+			}
+		}
+		heard(2)
+		w.announcerFake.locked(func() { w.announcerFake.down = true })
+		w.announcerFake.poke()
+		heard(0)
+		w.announcerFake.locked(func() { w.announcerFake.down = false })
+		w.announcerFake.poke()
+		heard(2)
+		w.report("web", "refused")
+		heard(0)
+	})
+}
+
 func TestATagIsOnEveryRouteWithinASecondAndChargedOnce(t *testing.T) {
 	governed(t, func(t *testing.T, w *world, c *centreFake) {
 		w.expectCentral("connected")

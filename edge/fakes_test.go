@@ -27,6 +27,7 @@ type announcerFake struct {
 	refuses   map[string]error // by neighbour: what Set answers
 	rejects   error            // what SetNeighbors answers
 	slow      bool             // what is wanted does not come to stand
+	down      bool             // no session is up
 	hangs     bool             // Close does not return before its context ends
 }
 
@@ -92,9 +93,13 @@ func (a *announcerFake) Status() map[string]announcer.Status {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	out := map[string]announcer.Status{}
+	state := guard.Established
+	if a.down {
+		state = guard.Idle
+	}
 	for name := range a.neighbors {
 		out[name] = announcer.Status{
-			Status: guard.Status{State: guard.Established, Sessions: 1, UpdatesSent: 2},
+			Status: guard.Status{State: state, Sessions: 1, UpdatesSent: 2},
 			Wanted: a.wanted[name], Standing: a.standing[name],
 			Settled: slices.EqualFunc(a.wanted[name], a.standing[name], announcer.Route.Equal),
 		}

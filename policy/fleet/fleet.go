@@ -80,6 +80,10 @@ type Standing struct {
 	Reason string
 }
 
+// NoSession is the Reason of a service that would be announced if a router were
+// there to hear it.
+const NoSession = "no_session"
+
 // confirmed reports whether the node is known to stay in a hard failure.
 func (s Standing) confirmed() bool { return s.Told && s.Keeps }
 

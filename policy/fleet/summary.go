@@ -67,8 +67,10 @@ func (f Fleet) whyAway(n Node, service string) string {
 		return "not seen"
 	case n.Disabled:
 		return "disabled"
+	case reason == NoSession:
+		return "without a session"
 	case reason != "":
-		return "away for " + reason
+		return "away for " + strings.ReplaceAll(reason, "_", " ")
 	}
 	return "away"
 }

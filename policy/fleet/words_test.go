@@ -186,7 +186,7 @@ func TestSummaryIsOneSentence(t *testing.T) {
 	f.stand("n02", func(s *Standing) { s.Announcing, s.Reason = false, "hard failure" })
 	f.Nodes[3].Seen = false
 	f.Nodes[4].Disabled = true
-	f.stand("n05", func(s *Standing) { s.Announcing = false })
+	f.stand("n05", func(s *Standing) { s.Announcing, s.Reason = false, NoSession })
 	f.Frozen = "match day"
 	want := "video: 2 of 8 nodes announce at 40 %, n00 is away for window mw-0, n01 is away for a soft failure, " +
 		"n02 is away for hard failure, n03 is not seen, n04 is disabled and 1 more; the fleet is frozen: match day."
