@@ -24,8 +24,9 @@ TAGS := data
 build: ## bin/catchment, bin/catchment-edge and bin/catchment-central, static
 	CGO_ENABLED=0 go build -trimpath -ldflags '-X main.version=$(VERSION)' -o bin/ ./cmd/catchment ./cmd/catchment-edge ./cmd/catchment-central
 
-demo: build ## two routers, a service and a node on this machine; no root needed
+demo: build ## two routers, a service and nodes on this machine, alone and with a centre; no root needed
 	bin/catchment demo
+	bin/catchment demo --fleet
 
 deps: ## install the Debian packages that tests need, where missing
 	@.ci/deps

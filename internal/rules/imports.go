@@ -59,14 +59,14 @@ var libraries = []library{
 	{
 		paths: []string{"google.golang.org/protobuf", "google.golang.org/genproto",
 			"github.com/golang/protobuf", "github.com/grpc-ecosystem/grpc-gateway", module + "/api"},
-		in:      []string{"api", "edge", "central", "cmd/catchment"},
+		in:      []string{"api", "edge", "central", "cmd/catchment", "lab/demo", "lab/bench"}, // lab: as clients
 		but:     []string{"edge/config", "central/config"},
 		testsIn: []string{"lab"},
 		rule:    "protobuf and gRPC stop at api, the handlers in edge and central, and cmd/catchment",
 	},
 	{
 		paths:   []string{"google.golang.org/grpc"}, // healthcheck: the health protocol's client
-		in:      []string{"api", "edge", "central", "cmd/catchment", "healthcheck"},
+		in:      []string{"api", "edge", "central", "cmd/catchment", "healthcheck", "lab/demo", "lab/bench"},
 		but:     []string{"edge/config", "central/config"},
 		testsIn: []string{"lab"},
 		rule:    "protobuf and gRPC stop at api, the handlers in edge and central, and cmd/catchment",

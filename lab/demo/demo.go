@@ -1,9 +1,9 @@
-// Package demo shows the edge node at work on one machine, without root and
-// without a router installed.
+// Package demo shows an edge node, or two and their centre, at work on one machine,
+// without root and without a router installed.
 //
 // Two upstream routers (package upstream: GoBGP with ASNs of their own), a small
-// HTTP service and the real edge run in this process on loopback addresses and
-// high ports. Each step does one thing to the node, waits until both upstreams'
+// HTTP service, and the real edges and the real centre run in this process on loopback
+// addresses and high ports. Each step does one thing, waits until both upstreams'
 // own tables say what they should, and prints those tables and how long that
 // took.
 //
@@ -60,45 +60,57 @@ type transit struct {
 	router *upstream.Router
 }
 
-// demo is a running demo.
-type demo struct {
+// stage is what a story is played on.
+type stage struct {
 	Options
 	dir      string
 	transits []*transit
-	web      *service
-	node     *edge.Edge
-	leave    context.CancelFunc
-	left     chan error
-	side     sync.WaitGroup
+	left     chan error // receives how a node ended
 	giveUp   context.CancelCauseFunc
+}
+
+// demo is the story of one node.
+type demo struct {
+	*stage
+	*running
+	web *service
 	// sentBefore is how many UPDATEs transit-a had got before the reload.
 	sentBefore uint64
 }
 
-// Run plays the demo through. It returns an error if a step did not come out as
-// it should within half a minute, or if the story cannot be printed any more.
-func Run(ctx context.Context, o Options) (err error) {
+// Run plays the story of one node through. It returns an error if a step did not come
+// out as it should within half a minute, or if the story cannot be printed any more.
+func Run(ctx context.Context, o Options) error {
+	return o.play(ctx, func(ctx context.Context, st *stage) (err error) {
+		d := &demo{stage: st}
+		defer func() { err = errors.Join(err, d.stop()) }()
+		if err := d.startRouters(transit{name: "transit-a", asn: 65001}, transit{name: "transit-b", asn: 4200000002}); err != nil {
+			return err
+		}
+		if d.web, err = startService(); err != nil {
+			return err
+		}
+		if err := d.startNode(); err != nil {
+			return err
+		}
+		return d.story(ctx)
+	})
+}
+
+// play sets the stage for a story, and clears it away.
+func (o Options) play(ctx context.Context, story func(context.Context, *stage) error) (err error) {
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)
 	}
-	d := &demo{Options: o, left: make(chan error, 1)}
-	if d.dir, err = os.MkdirTemp("", "catchment-demo-"); err != nil {
+	st := &stage{Options: o, left: make(chan error, 2)}
+	if st.dir, err = os.MkdirTemp("", "catchment-demo-"); err != nil {
 		return fmt.Errorf("demo: %w", err)
 	}
-	defer os.RemoveAll(d.dir)
-	defer func() { err = errors.Join(err, d.stop()) }()
-	ctx, d.giveUp = context.WithCancelCause(ctx)
-	defer d.giveUp(nil)
-	if err := d.startRouters(); err != nil {
-		return err
-	}
-	if d.web, err = startService(); err != nil {
-		return err
-	}
-	if err := d.startNode(); err != nil {
-		return err
-	}
-	err = d.story(ctx)
+	defer os.RemoveAll(st.dir)
+	defer func() { err = errors.Join(err, st.stopRouters()) }()
+	ctx, st.giveUp = context.WithCancelCause(ctx)
+	defer st.giveUp(nil)
+	err = story(ctx, st)
 	if cause := context.Cause(ctx); errors.As(cause, new(unheard)) {
 		return cause
 	}
@@ -111,8 +123,9 @@ type unheard struct{ error }
 // Unwrap returns why it could not be printed.
 func (u unheard) Unwrap() error { return u.error }
 
-func (d *demo) startRouters() error {
-	for i, t := range []*transit{{name: "transit-a", asn: 65001}, {name: "transit-b", asn: 4200000002}} {
+// startRouters starts one router per address from 127.0.0.2 on.
+func (st *stage) startRouters(transits ...transit) error {
+	for i, t := range transits {
 		addr := netip.AddrFrom4([4]byte{127, 0, 0, byte(2 + i)})
 		var err error
 		if t.listen, err = freePort(addr); err != nil {
@@ -125,9 +138,16 @@ func (d *demo) startRouters() error {
 		if err != nil {
 			return err
 		}
-		d.transits = append(d.transits, t)
+		st.transits = append(st.transits, &t)
 	}
 	return nil
+}
+
+func (st *stage) stopRouters() (err error) {
+	for _, t := range st.transits {
+		err = errors.Join(err, t.router.Stop())
+	}
+	return err
 }
 
 // freePort finds a port of an address that nobody listens on.
@@ -184,47 +204,61 @@ func (d *demo) startNode() error {
 	if err != nil {
 		return err
 	}
-	control, err := edge.ListenControl(d.socket())
+	d.running, err = launch(c, warnings, d.socket(), d.left, edge.Options{File: d.file(), Version: "demo", Log: d.Log})
+	return err
+}
+
+// running is a node that runs in this process, with its local API.
+type running struct {
+	node  *edge.Edge
+	leave context.CancelFunc
+	side  sync.WaitGroup
+}
+
+// launch starts a node; how it ended goes to left.
+func launch(c *config.Config, warnings []config.Problem, socket string, left chan<- error, o edge.Options) (*running, error) {
+	control, err := edge.ListenControl(socket)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	d.node, err = edge.New(c, warnings, edge.Options{File: d.file(), Version: "demo", Log: d.Log})
-	if err != nil {
+	r := &running{}
+	if r.node, err = edge.New(c, warnings, o); err != nil {
 		control.Close()
-		return err
+		return nil, err
 	}
 	ctx, leave := context.WithCancel(context.Background())
 	api, stopAPI := context.WithCancel(context.Background())
-	d.leave = leave
-	d.side.Go(func() { d.left <- d.node.Run(ctx); stopAPI() })
-	d.side.Go(func() {
-		if err := d.node.Serve(api, control); err != nil {
-			d.Log.Error("local API", "error", err)
+	r.leave = leave
+	r.side.Go(func() { left <- r.node.Run(ctx); stopAPI() })
+	r.side.Go(func() {
+		if err := r.node.Serve(api, control); err != nil {
+			o.Log.Error("local API", "error", err)
 		}
 	})
-	return nil
+	return r, nil
+}
+
+// stop has the node leave, and waits for it.
+func (r *running) stop() {
+	if r != nil {
+		r.leave()
+		r.side.Wait()
+	}
 }
 
 // stop ends what is still running.
 func (d *demo) stop() error {
-	if d.leave != nil {
-		d.leave()
+	d.running.stop()
+	if d.web == nil {
+		return nil
 	}
-	d.side.Wait()
-	var err error
-	if d.web != nil {
-		err = d.web.stop()
-	}
-	for _, t := range d.transits {
-		err = errors.Join(err, t.router.Stop())
-	}
-	return err
+	return d.web.stop()
 }
 
 // say prints a line of the story. Where that fails the demo is given up.
-func (d *demo) say(format string, a ...any) {
-	if _, err := fmt.Fprintf(d.Out, format+"\n", a...); err != nil {
-		d.giveUp(unheard{fmt.Errorf("demo: print the story: %w", err)})
+func (st *stage) say(format string, a ...any) {
+	if _, err := fmt.Fprintf(st.Out, format+"\n", a...); err != nil {
+		st.giveUp(unheard{fmt.Errorf("demo: print the story: %w", err)})
 	}
 }
 

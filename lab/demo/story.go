@@ -132,34 +132,34 @@ func (d *demo) withdrawnSessionsUp(paths []upstream.Path) error {
 }
 
 // step does one thing and waits until both tables are as they should be.
-func (d *demo) step(ctx context.Context, n int, title string, act func(context.Context) error, views ...view) error {
+func (st *stage) step(ctx context.Context, n int, title string, act func(context.Context) error, views ...view) error {
 	ctx, cancel := context.WithTimeout(ctx, stepTime)
 	defer cancel()
-	d.say("%d. %s", n, title)
+	st.say("%d. %s", n, title)
 	start := time.Now()
 	if err := act(ctx); err != nil {
 		return fmt.Errorf("demo: step %d: %w", n, err)
 	}
-	if err := d.await(ctx, views); err != nil {
+	if err := st.await(ctx, views); err != nil {
 		return fmt.Errorf("demo: step %d: %w", n, err)
 	}
 	took := time.Since(start)
-	if err := d.tables(); err != nil {
+	if err := st.tables(); err != nil {
 		return err
 	}
-	d.say("   %s\n", human(took))
+	st.say("   %s\n", human(took))
 	return nil
 }
 
 // pollEvery is how often the routers' tables are read.
 const pollEvery = time.Millisecond
 
-func (d *demo) await(ctx context.Context, views []view) error {
+func (st *stage) await(ctx context.Context, views []view) error {
 	tick := time.NewTicker(pollEvery)
 	defer tick.Stop()
 	for {
 		var bad error
-		for i, t := range d.transits {
+		for i, t := range st.transits {
 			paths, err := t.router.Routes()
 			if err == nil {
 				err = views[i](paths)
@@ -173,8 +173,8 @@ func (d *demo) await(ctx context.Context, views []view) error {
 		}
 		select {
 		case <-tick.C:
-		case err := <-d.left:
-			d.left <- err
+		case err := <-st.left:
+			st.left <- err
 			return errors.Join(fmt.Errorf("the node has left: %w", bad), err)
 		case <-ctx.Done():
 			return errors.Join(ctx.Err(), bad)
@@ -183,8 +183,8 @@ func (d *demo) await(ctx context.Context, views []view) error {
 }
 
 // tables prints what each router has learnt.
-func (d *demo) tables() error {
-	for _, t := range d.transits {
+func (st *stage) tables() error {
+	for _, t := range st.transits {
 		paths, err := t.router.Routes()
 		if err != nil {
 			return err
@@ -196,7 +196,7 @@ func (d *demo) tables() error {
 		for _, p := range paths {
 			lines = append(lines, p.String())
 		}
-		d.say("   %s (AS %d) has  %s", t.name, t.asn, strings.Join(lines, "\n"))
+		st.say("   %s (AS %d) has  %s", t.name, t.asn, strings.Join(lines, "\n"))
 	}
 	return nil
 }

@@ -99,9 +99,9 @@ func nodeText(w io.Writer, n *centralv1.Node) {
 		grid.Row(cells(t.GetValue(), t.GetMeaning(), yes(t.GetShared(), "shared"), clock(t.GetSince()), t.GetBy())...)
 	}
 	_ = grid.Write(w) // a buffer takes everything
-	grid = output.Grid{Indent: "  ", Titles: []string{"SERVICE", "STATE", "REASON", "SINCE", "DETAIL"}}
+	grid = output.Grid{Indent: "  ", Titles: []string{"SERVICE", "STATE", "REASON", "NEIGHBORS", "SINCE", "DETAIL"}}
 	for _, s := range n.GetServices() {
-		grid.Row(cells(s.GetName(), s.GetState(), s.GetReason(), clock(s.GetSince()), s.GetDetail())...)
+		grid.Row(cells(s.GetName(), s.GetState(), s.GetReason(), heard(s), clock(s.GetSince()), s.GetDetail())...)
 	}
 	_ = grid.Write(w)
 	grid = output.Grid{Indent: "  ", Titles: []string{"LINK", "LOAD", "CAPACITY", "STALE"}}
@@ -193,4 +193,12 @@ func (g *group) joinToken() *cobra.Command {
 	cmd.Flags().StringVar(&reason, "reason", "", "why (`TEXT`), for those who look later (needed)")
 	cmd.Flags().DurationVar(&ttl, "ttl", 0, "how long (`TIME`) it is good (left out: 1h)")
 	return cmd
+}
+
+// heard is at how many neighbours a service is announced over a session that is up.
+func heard(s *centralv1.ServiceReport) string {
+	if s.Neighbors == nil {
+		return ""
+	}
+	return fmt.Sprint(s.GetNeighbors())
 }
