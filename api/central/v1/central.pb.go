@@ -81,14 +81,16 @@ func (x *EdgeMessage) GetReport() *Report {
 }
 
 type Hello struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
-	Node          string                 `protobuf:"bytes,1,opt,name=node,proto3" json:"node,omitempty"`
-	Site          string                 `protobuf:"bytes,2,opt,name=site,proto3" json:"site,omitempty"`
-	Version       string                 `protobuf:"bytes,3,opt,name=version,proto3" json:"version,omitempty"`
-	Asn           uint32                 `protobuf:"varint,4,opt,name=asn,proto3" json:"asn,omitempty"`
-	Neighbors     []*EdgeNeighbor        `protobuf:"bytes,5,rep,name=neighbors,proto3" json:"neighbors,omitempty"`
-	Services      []*EdgeService         `protobuf:"bytes,6,rep,name=services,proto3" json:"services,omitempty"`
-	Labels        map[string]string      `protobuf:"bytes,7,rep,name=labels,proto3" json:"labels,omitempty" protobuf_key:"bytes,1,opt,name=key" protobuf_val:"bytes,2,opt,name=value"`
+	state     protoimpl.MessageState `protogen:"open.v1"`
+	Node      string                 `protobuf:"bytes,1,opt,name=node,proto3" json:"node,omitempty"`
+	Site      string                 `protobuf:"bytes,2,opt,name=site,proto3" json:"site,omitempty"`
+	Version   string                 `protobuf:"bytes,3,opt,name=version,proto3" json:"version,omitempty"`
+	Asn       uint32                 `protobuf:"varint,4,opt,name=asn,proto3" json:"asn,omitempty"`
+	Neighbors []*EdgeNeighbor        `protobuf:"bytes,5,rep,name=neighbors,proto3" json:"neighbors,omitempty"`
+	Services  []*EdgeService         `protobuf:"bytes,6,rep,name=services,proto3" json:"services,omitempty"`
+	Labels    map[string]string      `protobuf:"bytes,7,rep,name=labels,proto3" json:"labels,omitempty" protobuf_key:"bytes,1,opt,name=key" protobuf_val:"bytes,2,opt,name=value"`
+	// A reserve by its own file: it counts where the centre does not know the node yet.
+	Standby       bool `protobuf:"varint,8,opt,name=standby,proto3" json:"standby,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -170,6 +172,13 @@ func (x *Hello) GetLabels() map[string]string {
 		return x.Labels
 	}
 	return nil
+}
+
+func (x *Hello) GetStandby() bool {
+	if x != nil {
+		return x.Standby
+	}
+	return false
 }
 
 type EdgeNeighbor struct {
@@ -777,8 +786,11 @@ type GrantRequest struct {
 	Load           float64                `protobuf:"fixed64,5,opt,name=load,proto3" json:"load,omitempty"`                                          // bit/s that would go elsewhere
 	OverrideSafety bool                   `protobuf:"varint,6,opt,name=override_safety,json=overrideSafety,proto3" json:"override_safety,omitempty"` // of kind override: in spite of the limits
 	Reason         string                 `protobuf:"bytes,7,opt,name=reason,proto3" json:"reason,omitempty"`                                        // of an override: the operator's
-	unknownFields  protoimpl.UnknownFields
-	sizeCache      protoimpl.SizeCache
+	// What would be announced here no more, where that is not all of the service: who
+	// does not have it, either, does not count as announcing it.
+	Prefixes      []string `protobuf:"bytes,8,rep,name=prefixes,proto3" json:"prefixes,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
 }
 
 func (x *GrantRequest) Reset() {
@@ -858,6 +870,13 @@ func (x *GrantRequest) GetReason() string {
 		return x.Reason
 	}
 	return ""
+}
+
+func (x *GrantRequest) GetPrefixes() []string {
+	if x != nil {
+		return x.Prefixes
+	}
+	return nil
 }
 
 // Intent is everything that the centre wants of one edge.
@@ -1123,7 +1142,9 @@ type LedgerShare struct {
 	Edges int32                  `protobuf:"varint,2,opt,name=edges,proto3" json:"edges,omitempty"`
 	Index int32                  `protobuf:"varint,3,opt,name=index,proto3" json:"index,omitempty"`
 	// What others were charged there by now, in points (0: nothing).
-	Penalty       float64 `protobuf:"fixed64,4,opt,name=penalty,proto3" json:"penalty,omitempty"`
+	Penalty float64 `protobuf:"fixed64,4,opt,name=penalty,proto3" json:"penalty,omitempty"`
+	// True where the penalty has all that the others were charged: each is in contact.
+	Known         bool `protobuf:"varint,5,opt,name=known,proto3" json:"known,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1184,6 +1205,13 @@ func (x *LedgerShare) GetPenalty() float64 {
 		return x.Penalty
 	}
 	return 0
+}
+
+func (x *LedgerShare) GetKnown() bool {
+	if x != nil {
+		return x.Known
+	}
+	return false
 }
 
 type JoinRequest struct {
@@ -4778,7 +4806,7 @@ const file_central_v1_central_proto_rawDesc = "" +
 	"\x18central/v1/central.proto\x12\x14catchment.central.v1\x1a\x1egoogle/protobuf/duration.proto\x1a\x1fgoogle/protobuf/timestamp.proto\"v\n" +
 	"\vEdgeMessage\x121\n" +
 	"\x05hello\x18\x01 \x01(\v2\x1b.catchment.central.v1.HelloR\x05hello\x124\n" +
-	"\x06report\x18\x02 \x01(\v2\x1c.catchment.central.v1.ReportR\x06report\"\xd8\x02\n" +
+	"\x06report\x18\x02 \x01(\v2\x1c.catchment.central.v1.ReportR\x06report\"\xf2\x02\n" +
 	"\x05Hello\x12\x12\n" +
 	"\x04node\x18\x01 \x01(\tR\x04node\x12\x12\n" +
 	"\x04site\x18\x02 \x01(\tR\x04site\x12\x18\n" +
@@ -4786,7 +4814,8 @@ const file_central_v1_central_proto_rawDesc = "" +
 	"\x03asn\x18\x04 \x01(\rR\x03asn\x12@\n" +
 	"\tneighbors\x18\x05 \x03(\v2\".catchment.central.v1.EdgeNeighborR\tneighbors\x12=\n" +
 	"\bservices\x18\x06 \x03(\v2!.catchment.central.v1.EdgeServiceR\bservices\x12?\n" +
-	"\x06labels\x18\a \x03(\v2'.catchment.central.v1.Hello.LabelsEntryR\x06labels\x1a9\n" +
+	"\x06labels\x18\a \x03(\v2'.catchment.central.v1.Hello.LabelsEntryR\x06labels\x12\x18\n" +
+	"\astandby\x18\b \x01(\bR\astandby\x1a9\n" +
 	"\vLabelsEntry\x12\x10\n" +
 	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
 	"\x05value\x18\x02 \x01(\tR\x05value:\x028\x01\"\x8f\x02\n" +
@@ -4850,7 +4879,7 @@ const file_central_v1_central_proto_rawDesc = "" +
 	"\x05phase\x18\x02 \x01(\tR\x05phase\x125\n" +
 	"\x05since\x18\x03 \x01(\v2\x1a.google.protobuf.TimestampH\x00R\x05since\x88\x01\x01\x12\x16\n" +
 	"\x06detail\x18\x04 \x01(\tR\x06detailB\b\n" +
-	"\x06_since\"\xb9\x01\n" +
+	"\x06_since\"\xd5\x01\n" +
 	"\fGrantRequest\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\tR\x02id\x12\x18\n" +
 	"\aservice\x18\x02 \x01(\tR\aservice\x12\x12\n" +
@@ -4858,7 +4887,8 @@ const file_central_v1_central_proto_rawDesc = "" +
 	"\x06window\x18\x04 \x01(\tR\x06window\x12\x12\n" +
 	"\x04load\x18\x05 \x01(\x01R\x04load\x12'\n" +
 	"\x0foverride_safety\x18\x06 \x01(\bR\x0eoverrideSafety\x12\x16\n" +
-	"\x06reason\x18\a \x01(\tR\x06reason\"\xb0\a\n" +
+	"\x06reason\x18\a \x01(\tR\x06reason\x12\x1a\n" +
+	"\bprefixes\x18\b \x03(\tR\bprefixes\"\xb0\a\n" +
 	"\x06Intent\x12\x1e\n" +
 	"\n" +
 	"generation\x18\x01 \x01(\x04R\n" +
@@ -4892,12 +4922,13 @@ const file_central_v1_central_proto_rawDesc = "" +
 	"\x02id\x18\x01 \x01(\tR\x02id\x12\x16\n" +
 	"\x06reason\x18\x02 \x01(\tR\x06reason\x12\x14\n" +
 	"\x05limit\x18\x03 \x01(\tR\x05limit\x12\x18\n" +
-	"\aholders\x18\x04 \x03(\tR\aholders\"e\n" +
+	"\aholders\x18\x04 \x03(\tR\aholders\"{\n" +
 	"\vLedgerShare\x12\x10\n" +
 	"\x03asn\x18\x01 \x01(\rR\x03asn\x12\x14\n" +
 	"\x05edges\x18\x02 \x01(\x05R\x05edges\x12\x14\n" +
 	"\x05index\x18\x03 \x01(\x05R\x05index\x12\x18\n" +
-	"\apenalty\x18\x04 \x01(\x01R\apenalty\"5\n" +
+	"\apenalty\x18\x04 \x01(\x01R\apenalty\x12\x14\n" +
+	"\x05known\x18\x05 \x01(\bR\x05known\"5\n" +
 	"\vJoinRequest\x12\x14\n" +
 	"\x05token\x18\x01 \x01(\tR\x05token\x12\x10\n" +
 	"\x03csr\x18\x02 \x01(\fR\x03csr\"@\n" +
