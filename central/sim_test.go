@@ -93,6 +93,8 @@ type simEdge struct {
 	begun  map[string]bool // windows that have withdrawn
 	report uint64
 	moved  time.Time
+	extra  *centralv1.GrantRequest // asked for besides, and not acted on
+	say    *centralv1.Hello        // to be said with the next report
 
 	cancel func()
 	done   chan struct{}
@@ -153,7 +155,11 @@ func (e *simEdge) recv(ctx context.Context) func() (*centralv1.EdgeMessage, erro
 		case <-ctx.Done():
 			return nil, io.EOF
 		}
-		return &centralv1.EdgeMessage{Report: e.tell()}, nil
+		m := &centralv1.EdgeMessage{Report: e.tell()}
+		e.mu.Lock()
+		m.Hello, e.say = e.say, nil
+		e.mu.Unlock()
+		return m, nil
 	}
 }
 
@@ -254,6 +260,9 @@ func (e *simEdge) tell() *centralv1.Report {
 	if !e.soft {
 		reason = "soft_failure"
 		want("soft", "soft_failure", "")
+	}
+	if e.extra != nil {
+		r.Wants = append(r.Wants, e.extra)
 	}
 	running := e.windows(now)
 	for _, w := range running {
