@@ -48,7 +48,7 @@ func (e *Edge) answers(in *centralv1.Intent, sent time.Time) {
 				if l.Refused == "" {
 					e.log.Warn("the centre refuses leave", "service", l.Service, "kind", string(l.Kind), "limit", r.GetLimit(), "reason", r.GetReason())
 				}
-				l.Refused = refusalText(r)
+				l.Refused, l.Limit = refusalText(r), fleet.Limit(r.GetLimit())
 			}
 		}
 		k.kept.Leases[key] = l
@@ -97,9 +97,14 @@ func (e *Edge) dropLeases(now time.Time) {
 		case "load":
 			needed = e.wantsLoad(now, rest)
 		}
+		gone := service(e.cfg, l.Service) == nil
+		if kind == "config" {
+			needed = e.needsConfigLease(now, &l)
+			gone = gone && !needed
+		}
 		needed = needed || now.Before(l.Until)
 		ranOut := l.Begun && l.State != fleet.Revoked && !l.mayAct(now)
-		if !needed || ranOut || service(e.cfg, l.Service) == nil {
+		if !needed || ranOut || gone {
 			if ranOut {
 				e.log.Warn("leave has run out: returning", "service", l.Service, "kind", string(l.Kind), "id", l.ID)
 			}

@@ -138,6 +138,30 @@ func TestLocalDrainTakesAGrant(t *testing.T) {
 	})
 }
 
+func TestAWordWaitsForOthersToTakeOver(t *testing.T) {
+	governed(t, func(t *testing.T, w *world, c *centreFake) {
+		set := func() error {
+			_, _, err := w.node.SetOverride(context.Background(), Selector{Services: []string{"video"}}, Word{Verb: policy.Withdraw, Reason: "disk"})
+			w.rest()
+			return err
+		}
+		c.set(func() { c.limit, c.refuses = "keeper", "0 of 1 others have confirmed" })
+		began := time.Now()
+		if err := set(); !errors.As(err, new(RefusedError)) || !strings.Contains(err.Error(), "0 of 1 others") || time.Since(began) != answerTime {
+			t.Errorf("nobody takes over: %v after %v", err, time.Since(began))
+		}
+		go func() {
+			time.Sleep(time.Second) // in a bubble
+			c.set(func() { c.grants = true })
+			c.send()
+		}()
+		if err := set(); err != nil {
+			t.Errorf("another takes over: %v", err)
+		}
+		w.expect("ix")
+	})
+}
+
 func TestAFleetOverrideIsResolvedToThisNodeAndWaitsForLeave(t *testing.T) {
 	governed(t, func(t *testing.T, w *world, c *centreFake) {
 		c.wants(func(in *centralv1.Intent) {

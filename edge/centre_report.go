@@ -154,7 +154,7 @@ func (e *Edge) leasesInto(r *centralv1.Report) {
 				open[l.ID] = 1
 			}
 			r.Wants = append(r.Wants, &centralv1.GrantRequest{Id: l.ID, Service: l.Service, Kind: string(l.Kind), Window: l.Window, Load: l.Load,
-				OverrideSafety: l.Override, Reason: l.Reason})
+				OverrideSafety: l.Override, Reason: l.Reason, Prefixes: l.Prefixes})
 		}
 	}
 	slices.Sort(r.Held)
