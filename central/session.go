@@ -129,7 +129,7 @@ func (w *world) opens(h *centralv1.Hello, s sessionDoc, now time.Time) (change, 
 	}
 	n := doc.doc
 	if !known {
-		n.First = now
+		n.First, n.Standby = now, h.GetStandby()
 	}
 	n.Hello.m = h
 	c.conds = append(c.conds, w.nodes.cond(kindNode, h.GetNode()))

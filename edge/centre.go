@@ -61,6 +61,9 @@ type centreKeeper struct {
 	stale  uint64 // intents that were ignored as older
 	bad    string // what could not be understood of the last
 
+	// first is how long to wait for the centre's first word: see silent.
+	first firstWord
+
 	windows   windowKeeper
 	refused   bool // a window did not open for the clock
 	orders    policy.Orders
@@ -91,6 +94,7 @@ func (k *centreKeeper) restore(s *storedCentre, c *config.Config, now time.Time)
 		delete(k.kept.Leases, key) // whoever asked for it asks anew
 	}
 	if len(k.kept.Intent) == 0 {
+		k.first = firstWord{until: now.Add(firstIntentTime), standby: c.Central.Standby}
 		return nil
 	}
 	in := &centralv1.Intent{}
@@ -140,6 +144,7 @@ func (e *Edge) joinCentre(now time.Time) {
 			if err := k.restore(nil, e.cfg, now); err != nil {
 				e.log.Error("centre", "error", err)
 			}
+			k.first = firstWord{} // what is announced stays
 		}
 		k.to = *e.cfg.Central
 		if k.to.Insecure {
@@ -237,7 +242,7 @@ func (e *Edge) obey(n centreNews) string {
 	}
 	k.bad = bad
 	was := k.want
-	k.want = want
+	k.want, k.first = want, firstWord{}
 	e.answers(n.intent, n.sent)
 	if !slices.Equal(was.tags, want.tags) {
 		e.log.Info("tags", "now", want.tags.Strings(), "before", was.tags.Strings())
@@ -344,7 +349,9 @@ func (e *Edge) frozenPins(now time.Time) []policy.Pin {
 func (e *Edge) wholeNode(now time.Time) []policy.Override {
 	k := &e.centre
 	reason := "standby: announces only when nothing else absorbs"
-	switch {
+	switch silent := k.first.silent(now); {
+	case silent != "":
+		return e.withdrawn(now, silent)
 	case k.want.disabled:
 		reason = "the node is disabled at the centre"
 	case !k.want.reserve:
