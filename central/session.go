@@ -41,6 +41,7 @@ type session struct {
 	content    uint64
 	sentAt     time.Time
 	room       float64
+	penalty    float64 // of all shares
 	answered   uint64
 	// told has what newer intents say of keeping, oldest first; the first is in force.
 	told []telling
@@ -265,7 +266,8 @@ func (f *Fleet) tell(s *session) (*centralv1.Intent, time.Time) {
 	newer := live.Number > s.answered
 	leased := len(in.Grants) > 0 && newer
 	roomier := newer && in.Room != nil && differs(s.room, in.GetRoom())
-	if s.generation != 0 && content == s.content && !leased && !roomier && now.Before(again) {
+	dearer := penalties(in) > s.penalty+dear
+	if s.generation != 0 && content == s.content && !leased && !roomier && !dearer && now.Before(again) {
 		return nil, earlier(next, again)
 	}
 	if s.generation == 0 || content != s.content {
@@ -275,9 +277,21 @@ func (f *Fleet) tell(s *session) (*centralv1.Intent, time.Time) {
 			s.told = s.told[1:]
 		}
 	}
-	s.content, s.sentAt, s.room, s.answered = content, now, in.GetRoom(), live.Number
+	s.content, s.sentAt, s.room, s.penalty, s.answered = content, now, in.GetRoom(), penalties(in), live.Number
 	in.Generation, in.Sent, in.Report = s.generation, timestamppb.New(now), live.report().GetNumber()
 	return in, earlier(next, now.Add(resendEvery))
+}
+
+// dear is how much more others must have been charged for an edge to hear of it at
+// once: less than any change.
+const dear = 100
+
+// penalties is what others were charged at all ASes that an edge shares.
+func penalties(in *centralv1.Intent) (sum float64) {
+	for _, s := range in.GetShares() {
+		sum += s.GetPenalty()
+	}
+	return sum
 }
 
 // digest tells intents apart that want different things.

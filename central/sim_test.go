@@ -93,8 +93,10 @@ type simEdge struct {
 	begun  map[string]bool // windows that have withdrawn
 	report uint64
 	moved  time.Time
-	extra  *centralv1.GrantRequest // asked for besides, and not acted on
-	say    *centralv1.Hello        // to be said with the next report
+	// penalty is what it was charged at its first neighbour.
+	penalty float64
+	extra   *centralv1.GrantRequest // asked for besides, and not acted on
+	say     *centralv1.Hello        // to be said with the next report
 
 	cancel func()
 	done   chan struct{}
@@ -241,6 +243,7 @@ func (e *simEdge) tell() *centralv1.Report {
 	e.report++
 	r := &centralv1.Report{Clock: timestamppb.New(now), ClockSynchronised: true, Generation: e.in.GetGeneration(), Number: e.report,
 		Links: []*centralv1.LinkReport{{Name: "all", Load: e.load, Capacity: e.capacity, Known: true, Utilization: e.load / e.capacity}}}
+	r.Neighbors = []*centralv1.NeighborReport{{Name: "transit-a", Session: "established", FlapPenalty: e.penalty}}
 	state, reason := stateAnnounced, "normal"
 	want := func(id, kind, window string) {
 		switch {

@@ -13,6 +13,7 @@ import (
 	"github.com/catchment-bgp/catchment/community"
 	"github.com/catchment-bgp/catchment/edge/config"
 	"github.com/catchment-bgp/catchment/policy"
+	"github.com/catchment-bgp/catchment/policy/flap"
 	"github.com/catchment-bgp/catchment/policy/fleet"
 )
 
@@ -57,9 +58,12 @@ type centreKeeper struct {
 	// backed is when this node sent the newest report that the centre had when it said
 	// what it says: as long as leases go by it, keeping does.
 	backed time.Time
-	clock  wallClock
-	stale  uint64 // intents that were ignored as older
-	bad    string // what could not be understood of the last
+	// told has what the other nodes of each shared budget were charged, by ASN. It is
+	// never changed in place.
+	told  map[uint32]flap.Told
+	clock wallClock
+	stale uint64 // intents that were ignored as older
+	bad   string // what could not be understood of the last
 
 	// first is how long to wait for the centre's first word: see silent.
 	first firstWord
@@ -102,6 +106,7 @@ func (k *centreKeeper) restore(s *storedCentre, c *config.Config, now time.Time)
 		return fmt.Errorf("edge: what the centre wanted last cannot be read: %w", err)
 	}
 	k.want, _ = readIntent(in, c, now)
+	k.told = toldBefore(k.want.shares, now)
 	return nil
 }
 
@@ -234,6 +239,7 @@ func (e *Edge) obey(n centreNews) string {
 	}
 	if !n.sent.IsZero() {
 		k.backed = n.sent
+		k.told = toldNow(k.told, n.intent.GetShares(), n.sent)
 	}
 	want, errs := readIntent(n.intent, e.cfg, n.at)
 	bad := fmt.Sprint(errs)
@@ -322,6 +328,7 @@ func (e *Edge) fleetInput(in *policy.Input) {
 		return
 	}
 	in.Orders = k.orders
+	in.Told = k.told
 	in.OthersMoved, in.Room, in.RoomAt = k.want.othersMoved, k.want.room, k.want.roomAt
 	if len(k.words) > 0 {
 		in.Overrides = append(slices.Clip(in.Overrides), k.words...)

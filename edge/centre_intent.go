@@ -172,7 +172,7 @@ func lastingIntent(in *centralv1.Intent) ([]byte, error) {
 	in = proto.CloneOf(in)
 	in.Sent, in.Report, in.Room, in.RoomAt, in.OthersMoved, in.Keep, in.ReturnAfter, in.Refusals, in.Grants = nil, 0, nil, nil, nil, nil, nil, nil, nil
 	for _, s := range in.GetShares() {
-		s.Penalty = 0
+		s.Penalty, s.Known = 0, false
 	}
 	return protojson.MarshalOptions{}.Marshal(in)
 }

@@ -4,6 +4,8 @@ import (
 	"math"
 	"slices"
 	"time"
+
+	"github.com/catchment-bgp/catchment/policy/flap"
 )
 
 const (
@@ -68,7 +70,13 @@ func (r *round) telling(i int, t Trial) bool {
 	link := &r.next.Load.Links[r.linkOf(i)]
 	return t.Steady && t.Demand > trace && link.Control.Trend.Level > trace && steady(link, r.deadTime()) &&
 		r.next.Load.Climbers[i].Since.Equal(t.At) && link.Moved.Equal(t.At) &&
-		!r.in.OthersMoved.After(t.At.Add(-r.deadTime())) && r.c.Load.Climbers[i].Share.Edges <= 1
+		!r.in.OthersMoved.After(t.At.Add(-r.deadTime())) && r.sees(i)
+}
+
+// sees says whether it would be known if another node had moved at a climber's AS.
+func (r *round) sees(i int) bool {
+	c := &r.c.Load.Climbers[i]
+	return c.Share.Edges <= 1 || r.in.Now.Sub(r.in.Told[c.ASN].At) <= flap.ToldFresh
 }
 
 // measureUp learns what the rung that was climbed to sheds.
