@@ -71,6 +71,7 @@ type centreKeeper struct {
 	windows   windowKeeper
 	refused   bool // a window did not open for the clock
 	orders    policy.Orders
+	dead      map[string]bool // services that are kept announced although they failed
 	words     []policy.Override
 	askedLoad map[string]time.Time // when a neighbour last lacked leave to climb
 
@@ -309,16 +310,31 @@ func (e *Edge) steer(now time.Time) {
 	e.dropLeases(now)
 	k.orders = policy.Orders{Frozen: k.want.frozen, Turns: k.want.turns}
 	e.maintain(now)
-	if !k.backed.IsZero() && now.Before(k.backed.Add(fleet.TTL-fleet.Margin)) {
-		for _, name := range k.want.keep {
-			if e.vips.fault(name) == "" {
-				k.orders.Keep = append(k.orders.Keep, name)
-			}
-		}
-	}
+	e.keepAnnounced(now)
 	k.words = append(e.wholeNode(now), e.fleetWords(now)...)
 	e.askForSoft(now)
 	e.askForLoad(now)
+}
+
+// keepAnnounced has the services kept announced in a hard failure that the centre
+// says are to be: as long as it goes on to say so. One that has failed by then stays
+// so when the centre falls silent, until it has recovered or the centre says
+// otherwise: the last that announce it must not all go with the centre. A failure that
+// comes later withdraws.
+func (e *Edge) keepAnnounced(now time.Time) {
+	k := &e.centre
+	fresh := !k.backed.IsZero() && now.Before(k.backed.Add(fleet.TTL-fleet.Margin))
+	dead := map[string]bool{}
+	for _, name := range k.want.keep {
+		if e.vips.fault(name) != "" || !fresh && !k.dead[name] {
+			continue
+		}
+		k.orders.Keep = append(k.orders.Keep, name)
+		if st, known := e.state.Services[name]; known && st.Hard.Held {
+			dead[name] = true
+		}
+	}
+	k.dead = dead
 }
 
 // fleetInput adds what the centre says to what is the case.

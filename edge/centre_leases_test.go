@@ -12,7 +12,7 @@ import (
 	"github.com/catchment-bgp/catchment/policy"
 )
 
-func TestALastAnnouncerIsKeptInAHardFailureWhileTheCentreSaysSo(t *testing.T) {
+func TestALastAnnouncerIsKeptInAHardFailureUntilTheCentreSaysOtherwise(t *testing.T) {
 	governed(t, func(t *testing.T, w *world, c *centreFake) {
 		c.wants(func(in *centralv1.Intent) { in.Keep = []string{"video"} })
 		w.pass(time.Second)
@@ -24,8 +24,24 @@ func TestALastAnnouncerIsKeptInAHardFailureWhileTheCentreSaysSo(t *testing.T) {
 		}
 		w.pass(10 * time.Minute)
 		w.expectState("video", "steered fleet_limit kept announced, since too few others announce it: web: refused")
-		c.kill()
+		c.kill() // what stays announced does not end with the centre
+		w.report("resolver", "refused")
+		w.pass(24 * time.Hour)
+		w.expectState("video", "steered fleet_limit kept announced, since too few others announce it: web: refused")
+		w.expectState("dns", "withdrawn hard_failure resolver: refused")
+		w.report("web", "")
 		w.pass(time.Minute)
+		w.expect("ix", ix4, ix6)
+		w.report("web", "refused") // a failure that the centre has not seen
+		w.pass(time.Second)
+		w.expectState("video", "withdrawn hard_failure web: refused")
+		w.report("web", "")
+		c.revive()
+		w.pass(10 * time.Minute)
+		w.report("web", "refused")
+		w.pass(time.Second)
+		c.wants(func(in *centralv1.Intent) { in.Keep = nil })
+		w.pass(time.Second)
 		w.expectState("video", "withdrawn hard_failure web: refused")
 	})
 }
