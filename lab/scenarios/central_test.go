@@ -72,7 +72,7 @@ func TestTheCentreOverTLS(t *testing.T) {
 	}
 	f.await(soon, third, "without a tag", func(p netlab.Path) bool { return len(p.Communities) == 0 })
 
-	id := f.addWindow(first, "15s", "3s", "line card")
+	id := f.addWindow(first, "12s", "3s", "line card")
 	f.await(3*time.Second, first, "drained", has(gshut))
 	f.await(soon, first, "withdrawn", nil)
 	f.awaitWindow(soon, id, "safe")
