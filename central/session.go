@@ -36,6 +36,7 @@ type session struct {
 	why     error
 
 	refusals map[string]*centralv1.Refusal
+	waiting  map[string]time.Time // since when requests wait for a successor
 	// What was sent last.
 	generation uint64
 	content    uint64
@@ -98,7 +99,7 @@ func (f *Fleet) open(ctx context.Context, h *centralv1.Hello) (*session, error) 
 		return nil, err
 	}
 	s := &session{node: h.GetNode(), opened: time.Now(), wake: make(chan struct{}, 1), ended: make(chan struct{}),
-		refusals: map[string]*centralv1.Refusal{}}
+		refusals: map[string]*centralv1.Refusal{}, waiting: map[string]time.Time{}}
 	err := f.decide(ctx, func(w *world, now time.Time) (change, error) {
 		s.epoch = w.sessions.get(s.node).Epoch + 1
 		return w.opens(h, sessionDoc{Epoch: s.epoch, Replica: f.settings.Replica}, now)
@@ -195,11 +196,11 @@ func (f *Fleet) report(ctx context.Context, s *session, r *centralv1.Report) err
 	}
 	f.w.local[s.node] = l
 	stale := now.Sub(f.w.live.get(s.node).At) > lastSeenEvery
-	for id := range s.refusals {
-		if !slices.ContainsFunc(r.GetWants(), func(g *centralv1.GrantRequest) bool { return g.GetId() == id }) {
-			delete(s.refusals, id)
-		}
+	wanted := func(id string) bool {
+		return slices.ContainsFunc(r.GetWants(), func(g *centralv1.GrantRequest) bool { return g.GetId() == id })
 	}
+	maps.DeleteFunc(s.refusals, func(id string, _ *centralv1.Refusal) bool { return !wanted(id) })
+	maps.DeleteFunc(s.waiting, func(id string, _ time.Time) bool { return !wanted(id) })
 	f.mu.Unlock()
 	f.meters.reports.Inc()
 	if !known || stale || material(before, l) {

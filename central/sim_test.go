@@ -93,6 +93,7 @@ type simEdge struct {
 	begun  map[string]bool // windows that have withdrawn
 	report uint64
 	moved  time.Time
+	deaf   bool // it hears nothing new
 
 	cancel func()
 	done   chan struct{}
@@ -159,6 +160,10 @@ func (e *simEdge) recv(ctx context.Context) func() (*centralv1.EdgeMessage, erro
 
 func (e *simEdge) take(in *centralv1.Intent) error {
 	e.mu.Lock()
+	if e.deaf {
+		e.mu.Unlock()
+		return nil
+	}
 	newer := e.in == nil || in.GetGeneration() != e.in.GetGeneration()
 	e.in, e.got = in, time.Now()
 	e.mu.Unlock()
