@@ -79,6 +79,15 @@ func TestManyTagsAtOnceWaitForWhatNeighboursTolerate(t *testing.T) {
 		if n := len(l.edges["n01"].intent().GetTags()); n != 3 {
 			t.Errorf("%d tags told at once; three changes are 1500 points, a fourth would be 2000", n)
 		}
+		node, err := l.api.GetNode(l.ctx(), &centralv1.GetNodeRequest{Name: "n01"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i, tag := range node.GetTags() {
+			if waits := tag.GetAfter() != nil && tag.GetAfter().AsTime().After(time.Now()); waits != (i == 3) {
+				t.Errorf("the NOC reads of %s: on routes from %v", tag.GetValue(), tag.GetAfter())
+			}
+		}
 		pass(15 * time.Minute)
 		if n := len(l.edges["n01"].intent().GetTags()); n != 4 {
 			t.Errorf("%d tags told after a half-life", n)
