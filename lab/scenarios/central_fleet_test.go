@@ -228,22 +228,34 @@ func (f *governed) as(who string, args ...string) answer {
 	return f.at(f.centres[0], who, args...)
 }
 
-// must is as for a command of an operator that succeeds; it returns stdout.
-func (f *governed) must(args ...string) string {
+// mustAt is at for a command of an operator that succeeds; it returns stdout.
+func (f *governed) mustAt(c *centre, args ...string) string {
 	f.t.Helper()
-	a := f.as(operator, args...)
+	a := f.at(c, operator, args...)
 	if a.code != 0 {
 		f.t.Fatalf("catchment %s: exit code %d: %s", strings.Join(args, " "), a.code, a.stderr)
 	}
 	return a.stdout
 }
 
-// decode is must for an answer in JSON.
-func (f *governed) decode(into any, args ...string) {
+// decodeAt is mustAt for an answer in JSON.
+func (f *governed) decodeAt(c *centre, into any, args ...string) {
 	f.t.Helper()
-	if text := f.must(append(args, "-o", "json")...); json.Unmarshal([]byte(text), into) != nil {
+	if text := f.mustAt(c, append(args, "-o", "json")...); json.Unmarshal([]byte(text), into) != nil {
 		f.t.Fatalf("catchment %s: no JSON: %s", strings.Join(args, " "), text)
 	}
+}
+
+// must is mustAt the first centre.
+func (f *governed) must(args ...string) string {
+	f.t.Helper()
+	return f.mustAt(f.centres[0], args...)
+}
+
+// decode is decodeAt the first centre.
+func (f *governed) decode(into any, args ...string) {
+	f.t.Helper()
+	f.decodeAt(f.centres[0], into, args...)
 }
 
 // nocWindow is what the centre says of a window.
