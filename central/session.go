@@ -100,7 +100,7 @@ func (f *Fleet) open(ctx context.Context, h *centralv1.Hello) (*session, error) 
 	}
 	s := &session{node: h.GetNode(), opened: time.Now(), wake: make(chan struct{}, 1), ended: make(chan struct{}),
 		refusals: map[string]*centralv1.Refusal{}, waiting: map[string]time.Time{}}
-	err := f.decide(ctx, func(w *world, now time.Time) (change, error) {
+	err := f.insist(ctx, func(w *world, now time.Time) (change, error) {
 		s.epoch = w.sessions.get(s.node).Epoch + 1
 		return w.opens(h, sessionDoc{Epoch: s.epoch, Replica: f.settings.Replica}, now)
 	})
@@ -114,6 +114,34 @@ func (f *Fleet) open(ctx context.Context, h *centralv1.Hello) (*session, error) 
 	}
 	f.sessions[s.node] = s
 	return s, nil
+}
+
+// What is on its way to the leader of a cluster when that dies is lost, and no answer
+// comes. Another leader is there two seconds later: within insistEvery and insistTries.
+const (
+	insistEvery = 1200 * time.Millisecond
+	insistTries = 3
+)
+
+// insist is decide for what may be done twice. A cluster that does not answer is asked
+// again, so that an edge whose centre has died with the leader need not look for
+// another one once more.
+func (f *Fleet) insist(ctx context.Context, decision func(w *world, now time.Time) (change, error)) error {
+	if !f.settings.Cluster {
+		return f.decide(ctx, decision)
+	}
+	for try := 1; ; try++ {
+		limited, cancel := context.WithTimeout(ctx, insistEvery)
+		err := f.decide(limited, decision)
+		late := limited.Err() != nil && ctx.Err() == nil
+		cancel()
+		switch {
+		case err == nil || !late:
+			return err
+		case try == insistTries:
+			return fmt.Errorf("%w: no answer within %s", store.ErrUnavailable, insistTries*insistEvery)
+		}
+	}
 }
 
 // opens is the change that begins a stream.
