@@ -95,6 +95,26 @@ func TestManyTagsAtOnceWaitForWhatNeighboursTolerate(t *testing.T) {
 	})
 }
 
+// An edge charges a change twice what it is, for the paths that others try meanwhile. What
+// it has reported is not charged once more.
+func TestATagThatWasReportedIsChargedOnce(t *testing.T) {
+	now := time.Now()
+	hello := &centralv1.Hello{Node: "n01", Asn: 57629, Neighbors: []*centralv1.EdgeNeighbor{{Name: "a", Asn: 65001}}}
+	for _, tt := range []struct {
+		reported float64
+		waits    bool
+	}{{0, false}, {400, false}, {1000, false}, {1001, true}} {
+		w := newWorld(Settings{})
+		doc := nodeDoc{Tags: []tagDoc{{Value: "57629:1", After: now.Add(-time.Second)}}}
+		doc.Hello.m = hello
+		w.nodes["n01"], w.nodes["n02"] = entry[nodeDoc]{doc: doc}, entry[nodeDoc]{doc: nodeDoc{Hello: doc.Hello}}
+		v := &view{penalty: map[uint32]float64{65001: tt.reported}, own: map[string]map[uint32]float64{"n01": {65001: tt.reported}}}
+		if wait := w.tagWait("n02", v, now); (wait > 0) != tt.waits {
+			t.Errorf("with %v reported the next tag waits %v", tt.reported, wait)
+		}
+	}
+}
+
 func TestGenerationsGrowOverRestartsOfTheCentre(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := newLab(t, fleet.Limits{})
