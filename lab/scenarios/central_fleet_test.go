@@ -62,7 +62,7 @@ func (c *centre) address() string { return c.addr.String() + ":" + centrePort }
 func newGoverned(t testing.TB, edges, centres int) *governed {
 	t.Helper()
 	lab := netlab.New(t, netlab.FRRouting, netlab.BIRDRouting)
-	f := &governed{t: t, lab: lab, mgmt: lab.Node("mgmt"), service: video("vips: []", "checks: []", "drain: 1s")}
+	f := &governed{t: t, lab: lab, mgmt: lab.Node("mgmt"), service: video("vips: []", "checks: []", "drain: 2s")}
 	frr, bird := lab.Node("frr"), lab.Node("bird")
 	frrConfig := netlab.FRRConfig{ASN: frrASN, RouterID: "10.77.100.1"}
 	birdConfig := netlab.BIRDConfig{ASN: birdASN, RouterID: "10.77.100.2"}

@@ -43,10 +43,10 @@ func TestTheCentreDiesAtAnyMoment(t *testing.T) {
 
 	d.tag(first, "57629:101")
 	d.tag(second, "57629:102")
-	d.drain(second, 2*time.Second)
-	long := d.window(first, 10*time.Second, "line card")
-	d.restartAlone(first, long.Start.Add(10*time.Second))
-	short := d.window(third, 6*time.Second, "fibre")
+	d.drain(second, 3*time.Second)
+	long := d.window(first, 12*time.Second, "line card")
+	d.restartAlone(first, long.Start.Add(12*time.Second))
+	short := d.window(third, 7*time.Second, "fibre")
 	d.tag(third, "57629:103")
 	d.killAfter(d.upTo(300*time.Millisecond), func() {})
 
@@ -160,7 +160,7 @@ func (d *dying) tag(e *fleetEdge, tag string) {
 // as the node leaves.
 func (d *dying) window(e *fleetEdge, lasts time.Duration, reason string) nocWindow {
 	d.t.Helper()
-	const lead = 2 * time.Second
+	const lead = 3 * time.Second
 	begun := time.Now()
 	// What is not known before the answer: the window may last from when the command is given
 	// again.
@@ -192,7 +192,7 @@ func (d *dying) drain(e *fleetEdge, lasts time.Duration) {
 	args := []string{"drain", "video", "--reason", "new disks", "--for", lasts.String()}
 	begun := time.Now()
 	var a answer
-	late := d.upTo(150 * time.Millisecond)
+	late := d.upTo(250 * time.Millisecond)
 	d.killAfter(late, func() { a = e.cli(args...) })
 	if a.code != 0 {
 		d.t.Logf("no grant: %s", strings.TrimSpace(a.stderr))
@@ -202,7 +202,7 @@ func (d *dying) drain(e *fleetEdge, lasts time.Duration) {
 		begun = time.Now()
 		e.must(args...)
 	}
-	d.wire.allow(e, word{what: "drain", from: begun, until: time.Now().Add(lasts), takes: begun.Add(500 * time.Millisecond)})
+	d.wire.allow(e, word{what: "drain", from: begun, until: time.Now().Add(lasts), takes: begun.Add(time.Second)})
 	d.wire.saw(e, "withdrawn", begun, func(s standing) bool { return s.absent })
 	d.await(lateEnd, e, "back from its drain", undrained)
 }

@@ -93,7 +93,7 @@ func TestAnyCentreAndAnyMemberMayDie(t *testing.T) {
 			c.await(soon, first, "tagged", tagged)
 		},
 		func(by *centre) {
-			c.mustAt(by, "maintenance", "add", "--node", first.name, "--start", "now", "--for", "5m", "--reason", "line card")
+			c.mustAt(by, "maintenance", "add", "--node", first.name, "--start", "now", "--for", "5m", "--lead", "3s", "--reason", "line card")
 			c.await(soon, first, "drained", has(gshut))
 			c.await(soon, first, "withdrawn", nil)
 		},

@@ -72,8 +72,8 @@ func TestTheCentreOverTLS(t *testing.T) {
 	}
 	f.await(soon, third, "without a tag", func(p netlab.Path) bool { return len(p.Communities) == 0 })
 
-	id := f.addWindow(first, "12s", "3s", "line card")
-	f.await(3*time.Second, first, "drained", has(gshut))
+	id := f.addWindow(first, "14s", "4s", "line card")
+	f.await(4*time.Second, first, "drained", has(gshut))
 	f.await(soon, first, "withdrawn", nil)
 	f.awaitWindow(soon, id, "safe")
 	f.refusals(second)
