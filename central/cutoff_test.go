@@ -2,6 +2,7 @@ package central
 
 import (
 	"context"
+	"errors"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -74,4 +75,51 @@ func TestACentreWithoutItsStoreSendsItsEdgesAway(t *testing.T) {
 			t.Errorf("afterwards %d announce, health %v", l.announcing(), health)
 		}
 	})
+}
+
+// lossyStore loses what is on its way, as a cluster does whose leader dies.
+type lossyStore struct {
+	store.Store
+	lose atomic.Int32 // commits to come
+}
+
+// Commit gives no answer to what is lost.
+func (s *lossyStore) Commit(ctx context.Context, conds []store.Cond, ops []store.Op) (store.Revision, error) {
+	if s.lose.Add(-1) >= 0 {
+		<-ctx.Done()
+		return 0, context.Cause(ctx)
+	}
+	return s.Store.Commit(ctx, conds, ops)
+}
+
+func TestAStreamOutlivesTheDeathOfALeader(t *testing.T) {
+	for _, tt := range []struct {
+		lost  int32
+		after time.Duration // until there is an answer
+		err   error
+	}{
+		{0, 0, nil},
+		{1, insistEvery, nil},
+		{insistTries - 1, (insistTries - 1) * insistEvery, nil},
+		{insistTries, insistTries * insistEvery, store.ErrUnavailable},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			memory := store.NewMemory()
+			defer memory.Close()
+			lossy := &lossyStore{Store: memory}
+			f := NewFleet(lossy, Settings{ASN: 57629, Cluster: true})
+			lossy.lose.Store(tt.lost)
+			begun := time.Now()
+			s, err := f.open(t.Context(), &centralv1.Hello{Node: "n01"})
+			if took := time.Since(begun); !errors.Is(err, tt.err) || (s == nil) != (err != nil) || took != tt.after {
+				t.Errorf("%d lost: %v after %v", tt.lost, err, took)
+			}
+			lossy.lose.Store(1)
+			gone, cancel := context.WithCancel(t.Context())
+			time.AfterFunc(time.Millisecond, cancel)
+			if _, err := f.open(gone, &centralv1.Hello{Node: "n02"}); !errors.Is(err, context.Canceled) {
+				t.Errorf("an edge that has gone is waited for: %v", err)
+			}
+		})
+	}
 }

@@ -64,7 +64,7 @@ func (f *Fleet) answer(ctx context.Context, s *session, l liveDoc, want *central
 		c, granted, refusal, err = w.admit(s.node, l, want, now)
 		return c, err
 	})
-	if err = notOurs(err); err != nil {
+	if err = notOurs(err); err != nil || f.waitsForSuccessor(s, want.GetId(), refusal) {
 		return err
 	}
 	f.note(s, want, granted, refusal)

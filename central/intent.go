@@ -107,7 +107,11 @@ func (d windowDoc) concerns(targets []maintenance.Target, now time.Time) bool {
 func (d windowDoc) intent() *centralv1.Window { return d.base() }
 
 func (t tagDoc) proto() *centralv1.Tag {
-	return &centralv1.Tag{Value: t.Value, Meaning: t.Meaning, Shared: t.Shared, Since: timestamppb.New(t.Since), By: t.By}
+	out := &centralv1.Tag{Value: t.Value, Meaning: t.Meaning, Shared: t.Shared, Since: timestamppb.New(t.Since), By: t.By}
+	if t.After.After(t.Since) {
+		out.After = timestamppb.New(t.After)
+	}
+	return out
 }
 
 func (o overrideDoc) proto() *centralv1.FleetOverride {

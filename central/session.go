@@ -36,6 +36,7 @@ type session struct {
 	why     error
 
 	refusals map[string]*centralv1.Refusal
+	waiting  map[string]time.Time // since when requests wait for a successor
 	// What was sent last.
 	generation uint64
 	content    uint64
@@ -99,8 +100,8 @@ func (f *Fleet) open(ctx context.Context, h *centralv1.Hello) (*session, error) 
 		return nil, err
 	}
 	s := &session{node: h.GetNode(), opened: time.Now(), wake: make(chan struct{}, 1), ended: make(chan struct{}),
-		refusals: map[string]*centralv1.Refusal{}}
-	err := f.decide(ctx, func(w *world, now time.Time) (change, error) {
+		refusals: map[string]*centralv1.Refusal{}, waiting: map[string]time.Time{}}
+	err := f.insist(ctx, func(w *world, now time.Time) (change, error) {
 		s.epoch = w.sessions.get(s.node).Epoch + 1
 		return w.opens(h, sessionDoc{Epoch: s.epoch, Replica: f.settings.Replica}, now)
 	})
@@ -114,6 +115,34 @@ func (f *Fleet) open(ctx context.Context, h *centralv1.Hello) (*session, error) 
 	}
 	f.sessions[s.node] = s
 	return s, nil
+}
+
+// What is on its way to the leader of a cluster when that dies is lost, and no answer
+// comes. Another leader is there two seconds later: within insistEvery and insistTries.
+const (
+	insistEvery = 1200 * time.Millisecond
+	insistTries = 3
+)
+
+// insist is decide for what may be done twice. A cluster that does not answer is asked
+// again, so that an edge whose centre has died with the leader need not look for
+// another one once more.
+func (f *Fleet) insist(ctx context.Context, decision func(w *world, now time.Time) (change, error)) error {
+	if !f.settings.Cluster {
+		return f.decide(ctx, decision)
+	}
+	for try := 1; ; try++ {
+		limited, cancel := context.WithTimeout(ctx, insistEvery)
+		err := f.decide(limited, decision)
+		late := limited.Err() != nil && ctx.Err() == nil
+		cancel()
+		switch {
+		case err == nil || !late:
+			return err
+		case try == insistTries:
+			return fmt.Errorf("%w: no answer within %s", store.ErrUnavailable, insistTries*insistEvery)
+		}
+	}
 }
 
 // opens is the change that begins a stream.
@@ -196,11 +225,11 @@ func (f *Fleet) report(ctx context.Context, s *session, r *centralv1.Report) err
 	}
 	f.w.local[s.node] = l
 	stale := now.Sub(f.w.live.get(s.node).At) > lastSeenEvery
-	for id := range s.refusals {
-		if !slices.ContainsFunc(r.GetWants(), func(g *centralv1.GrantRequest) bool { return g.GetId() == id }) {
-			delete(s.refusals, id)
-		}
+	wanted := func(id string) bool {
+		return slices.ContainsFunc(r.GetWants(), func(g *centralv1.GrantRequest) bool { return g.GetId() == id })
 	}
+	maps.DeleteFunc(s.refusals, func(id string, _ *centralv1.Refusal) bool { return !wanted(id) })
+	maps.DeleteFunc(s.waiting, func(id string, _ time.Time) bool { return !wanted(id) })
 	f.mu.Unlock()
 	f.meters.reports.Inc()
 	if !known || stale || material(before, l) {

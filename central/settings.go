@@ -31,6 +31,8 @@ type Settings struct {
 	Replica string
 	// ASN is ours: tags are communities of it. 0: those that the nodes say.
 	ASN uint32
+	// Cluster says that the store has members elsewhere, of which one may die.
+	Cluster bool
 	// Services has the limits by service; others have those of fleet.Limits{}.
 	Services map[string]fleet.Limits
 	// Landing says where load goes that a node sheds; nil: not known.

@@ -97,6 +97,7 @@ type simEdge struct {
 	penalty float64
 	extra   *centralv1.GrantRequest // asked for besides, and not acted on
 	say     *centralv1.Hello        // to be said with the next report
+	deaf    bool                    // it hears nothing new
 
 	cancel func()
 	done   chan struct{}
@@ -167,6 +168,10 @@ func (e *simEdge) recv(ctx context.Context) func() (*centralv1.EdgeMessage, erro
 
 func (e *simEdge) take(in *centralv1.Intent) error {
 	e.mu.Lock()
+	if e.deaf {
+		e.mu.Unlock()
+		return nil
+	}
 	newer := e.in == nil || in.GetGeneration() != e.in.GetGeneration()
 	e.in, e.got = in, time.Now()
 	e.mu.Unlock()

@@ -31,6 +31,7 @@ func (f *Fleet) steers(ctx context.Context) {
 		if f.leads(now) {
 			f.steer(ctx, now)
 		}
+		f.reconsider(ctx)
 		if !pause(ctx, tickMin+9*time.Since(now)) { // at most a tenth of a processor
 			return
 		}

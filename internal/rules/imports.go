@@ -78,7 +78,7 @@ var libraries = []library{
 	},
 	{
 		paths:   []string{"go.etcd.io", "go.uber.org/zap"},
-		in:      []string{"central/store"},
+		in:      []string{"central/store", "lab/member"},
 		testsIn: []string{"lab"},
 		rule:    "etcd and its logger stop at central/store",
 	},

@@ -1319,12 +1319,15 @@ func (x *JoinResponse) GetCa() []byte {
 }
 
 type Tag struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
-	Value         string                 `protobuf:"bytes,1,opt,name=value,proto3" json:"value,omitempty"` // a community
-	Meaning       string                 `protobuf:"bytes,2,opt,name=meaning,proto3" json:"meaning,omitempty"`
-	Shared        bool                   `protobuf:"varint,3,opt,name=shared,proto3" json:"shared,omitempty"`
-	Since         *timestamppb.Timestamp `protobuf:"bytes,4,opt,name=since,proto3,oneof" json:"since,omitempty"`
-	By            string                 `protobuf:"bytes,5,opt,name=by,proto3" json:"by,omitempty"`
+	state   protoimpl.MessageState `protogen:"open.v1"`
+	Value   string                 `protobuf:"bytes,1,opt,name=value,proto3" json:"value,omitempty"` // a community
+	Meaning string                 `protobuf:"bytes,2,opt,name=meaning,proto3" json:"meaning,omitempty"`
+	Shared  bool                   `protobuf:"varint,3,opt,name=shared,proto3" json:"shared,omitempty"`
+	Since   *timestamppb.Timestamp `protobuf:"bytes,4,opt,name=since,proto3,oneof" json:"since,omitempty"`
+	By      string                 `protobuf:"bytes,5,opt,name=by,proto3" json:"by,omitempty"`
+	// From when routes carry it, where the flap budget at the neighbours' ASes makes it
+	// wait; absent: at once.
+	After         *timestamppb.Timestamp `protobuf:"bytes,6,opt,name=after,proto3,oneof" json:"after,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1392,6 +1395,13 @@ func (x *Tag) GetBy() string {
 		return x.By
 	}
 	return ""
+}
+
+func (x *Tag) GetAfter() *timestamppb.Timestamp {
+	if x != nil {
+		return x.After
+	}
+	return nil
 }
 
 type Node struct {
@@ -4934,14 +4944,16 @@ const file_central_v1_central_proto_rawDesc = "" +
 	"\x03csr\x18\x02 \x01(\fR\x03csr\"@\n" +
 	"\fJoinResponse\x12 \n" +
 	"\vcertificate\x18\x01 \x01(\fR\vcertificate\x12\x0e\n" +
-	"\x02ca\x18\x02 \x01(\fR\x02ca\"\x9e\x01\n" +
+	"\x02ca\x18\x02 \x01(\fR\x02ca\"\xdf\x01\n" +
 	"\x03Tag\x12\x14\n" +
 	"\x05value\x18\x01 \x01(\tR\x05value\x12\x18\n" +
 	"\ameaning\x18\x02 \x01(\tR\ameaning\x12\x16\n" +
 	"\x06shared\x18\x03 \x01(\bR\x06shared\x125\n" +
 	"\x05since\x18\x04 \x01(\v2\x1a.google.protobuf.TimestampH\x00R\x05since\x88\x01\x01\x12\x0e\n" +
-	"\x02by\x18\x05 \x01(\tR\x02byB\b\n" +
-	"\x06_since\"\x88\a\n" +
+	"\x02by\x18\x05 \x01(\tR\x02by\x125\n" +
+	"\x05after\x18\x06 \x01(\v2\x1a.google.protobuf.TimestampH\x01R\x05after\x88\x01\x01B\b\n" +
+	"\x06_sinceB\b\n" +
+	"\x06_after\"\x88\a\n" +
 	"\x04Node\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12\x12\n" +
 	"\x04site\x18\x02 \x01(\tR\x04site\x12\x14\n" +
@@ -5374,118 +5386,119 @@ var file_central_v1_central_proto_depIdxs = []int32{
 	67,  // 24: catchment.central.v1.Intent.return_after:type_name -> catchment.central.v1.Intent.ReturnAfterEntry
 	71,  // 25: catchment.central.v1.Intent.room_at:type_name -> google.protobuf.Timestamp
 	71,  // 26: catchment.central.v1.Tag.since:type_name -> google.protobuf.Timestamp
-	15,  // 27: catchment.central.v1.Node.tags:type_name -> catchment.central.v1.Tag
-	71,  // 28: catchment.central.v1.Node.last_seen:type_name -> google.protobuf.Timestamp
-	5,   // 29: catchment.central.v1.Node.services:type_name -> catchment.central.v1.ServiceReport
-	6,   // 30: catchment.central.v1.Node.links:type_name -> catchment.central.v1.LinkReport
-	2,   // 31: catchment.central.v1.Node.neighbors:type_name -> catchment.central.v1.EdgeNeighbor
-	68,  // 32: catchment.central.v1.Node.labels:type_name -> catchment.central.v1.Node.LabelsEntry
-	7,   // 33: catchment.central.v1.Node.sessions:type_name -> catchment.central.v1.NeighborReport
-	8,   // 34: catchment.central.v1.Node.windows:type_name -> catchment.central.v1.WindowReport
-	16,  // 35: catchment.central.v1.ListNodesResponse.nodes:type_name -> catchment.central.v1.Node
-	70,  // 36: catchment.central.v1.CreateJoinTokenRequest.ttl:type_name -> google.protobuf.Duration
-	71,  // 37: catchment.central.v1.CreateJoinTokenResponse.expires:type_name -> google.protobuf.Timestamp
-	69,  // 38: catchment.central.v1.Selector.labels:type_name -> catchment.central.v1.Selector.LabelsEntry
-	25,  // 39: catchment.central.v1.Window.selector:type_name -> catchment.central.v1.Selector
-	71,  // 40: catchment.central.v1.Window.start:type_name -> google.protobuf.Timestamp
-	70,  // 41: catchment.central.v1.Window.duration:type_name -> google.protobuf.Duration
-	70,  // 42: catchment.central.v1.Window.lead:type_name -> google.protobuf.Duration
-	71,  // 43: catchment.central.v1.Window.created:type_name -> google.protobuf.Timestamp
-	71,  // 44: catchment.central.v1.Window.next_start:type_name -> google.protobuf.Timestamp
-	71,  // 45: catchment.central.v1.Window.next_end:type_name -> google.protobuf.Timestamp
-	28,  // 46: catchment.central.v1.Window.provider:type_name -> catchment.central.v1.Provider
-	71,  // 47: catchment.central.v1.Window.ended:type_name -> google.protobuf.Timestamp
-	27,  // 48: catchment.central.v1.Window.progress:type_name -> catchment.central.v1.WindowProgress
-	25,  // 49: catchment.central.v1.AddWindowRequest.selector:type_name -> catchment.central.v1.Selector
-	70,  // 50: catchment.central.v1.AddWindowRequest.duration:type_name -> google.protobuf.Duration
-	70,  // 51: catchment.central.v1.AddWindowRequest.lead:type_name -> google.protobuf.Duration
-	26,  // 52: catchment.central.v1.AddWindowResponse.window:type_name -> catchment.central.v1.Window
-	26,  // 53: catchment.central.v1.ListWindowsResponse.windows:type_name -> catchment.central.v1.Window
-	26,  // 54: catchment.central.v1.ImportWindowsResponse.proposals:type_name -> catchment.central.v1.Window
-	38,  // 55: catchment.central.v1.ImportWindowsResponse.problems:type_name -> catchment.central.v1.ImportProblem
-	70,  // 56: catchment.central.v1.ConfirmWindowRequest.lead:type_name -> google.protobuf.Duration
-	25,  // 57: catchment.central.v1.FleetOverride.selector:type_name -> catchment.central.v1.Selector
-	71,  // 58: catchment.central.v1.FleetOverride.since:type_name -> google.protobuf.Timestamp
-	71,  // 59: catchment.central.v1.FleetOverride.until:type_name -> google.protobuf.Timestamp
-	25,  // 60: catchment.central.v1.SetFleetOverrideRequest.selector:type_name -> catchment.central.v1.Selector
-	70,  // 61: catchment.central.v1.SetFleetOverrideRequest.duration:type_name -> google.protobuf.Duration
-	40,  // 62: catchment.central.v1.ListFleetOverridesResponse.overrides:type_name -> catchment.central.v1.FleetOverride
-	71,  // 63: catchment.central.v1.FleetStatus.at:type_name -> google.protobuf.Timestamp
-	47,  // 64: catchment.central.v1.FleetStatus.services:type_name -> catchment.central.v1.FleetService
-	48,  // 65: catchment.central.v1.FleetStatus.grants:type_name -> catchment.central.v1.Grant
-	16,  // 66: catchment.central.v1.FleetStatus.nodes:type_name -> catchment.central.v1.Node
-	40,  // 67: catchment.central.v1.FleetStatus.overrides:type_name -> catchment.central.v1.FleetOverride
-	71,  // 68: catchment.central.v1.Grant.issued:type_name -> google.protobuf.Timestamp
-	70,  // 69: catchment.central.v1.Grant.ttl:type_name -> google.protobuf.Duration
-	48,  // 70: catchment.central.v1.ListGrantsResponse.grants:type_name -> catchment.central.v1.Grant
-	56,  // 71: catchment.central.v1.PlanResponse.landings:type_name -> catchment.central.v1.Landing
-	71,  // 72: catchment.central.v1.HistoryRequest.at:type_name -> google.protobuf.Timestamp
-	71,  // 73: catchment.central.v1.AuditRecord.at:type_name -> google.protobuf.Timestamp
-	58,  // 74: catchment.central.v1.ListAuditResponse.records:type_name -> catchment.central.v1.AuditRecord
-	71,  // 75: catchment.central.v1.Intent.ReturnAfterEntry.value:type_name -> google.protobuf.Timestamp
-	0,   // 76: catchment.central.v1.Edges.Connect:input_type -> catchment.central.v1.EdgeMessage
-	13,  // 77: catchment.central.v1.Edges.Join:input_type -> catchment.central.v1.JoinRequest
-	17,  // 78: catchment.central.v1.Fleet.ListNodes:input_type -> catchment.central.v1.ListNodesRequest
-	19,  // 79: catchment.central.v1.Fleet.GetNode:input_type -> catchment.central.v1.GetNodeRequest
-	20,  // 80: catchment.central.v1.Fleet.TagNode:input_type -> catchment.central.v1.TagNodeRequest
-	21,  // 81: catchment.central.v1.Fleet.UntagNode:input_type -> catchment.central.v1.UntagNodeRequest
-	22,  // 82: catchment.central.v1.Fleet.SetNode:input_type -> catchment.central.v1.SetNodeRequest
-	23,  // 83: catchment.central.v1.Fleet.CreateJoinToken:input_type -> catchment.central.v1.CreateJoinTokenRequest
-	29,  // 84: catchment.central.v1.Fleet.AddWindow:input_type -> catchment.central.v1.AddWindowRequest
-	31,  // 85: catchment.central.v1.Fleet.ListWindows:input_type -> catchment.central.v1.ListWindowsRequest
-	33,  // 86: catchment.central.v1.Fleet.GetWindow:input_type -> catchment.central.v1.GetWindowRequest
-	34,  // 87: catchment.central.v1.Fleet.EndWindow:input_type -> catchment.central.v1.EndWindowRequest
-	35,  // 88: catchment.central.v1.Fleet.CancelWindow:input_type -> catchment.central.v1.CancelWindowRequest
-	36,  // 89: catchment.central.v1.Fleet.ImportWindows:input_type -> catchment.central.v1.ImportWindowsRequest
-	39,  // 90: catchment.central.v1.Fleet.ConfirmWindow:input_type -> catchment.central.v1.ConfirmWindowRequest
-	41,  // 91: catchment.central.v1.Fleet.SetFleetOverride:input_type -> catchment.central.v1.SetFleetOverrideRequest
-	42,  // 92: catchment.central.v1.Fleet.ClearFleetOverride:input_type -> catchment.central.v1.ClearFleetOverrideRequest
-	43,  // 93: catchment.central.v1.Fleet.ListFleetOverrides:input_type -> catchment.central.v1.ListFleetOverridesRequest
-	45,  // 94: catchment.central.v1.Fleet.GetFleet:input_type -> catchment.central.v1.GetFleetRequest
-	52,  // 95: catchment.central.v1.Fleet.Freeze:input_type -> catchment.central.v1.FreezeRequest
-	53,  // 96: catchment.central.v1.Fleet.Thaw:input_type -> catchment.central.v1.ThawRequest
-	49,  // 97: catchment.central.v1.Fleet.ListGrants:input_type -> catchment.central.v1.ListGrantsRequest
-	51,  // 98: catchment.central.v1.Fleet.RevokeGrant:input_type -> catchment.central.v1.RevokeGrantRequest
-	54,  // 99: catchment.central.v1.Fleet.Plan:input_type -> catchment.central.v1.PlanRequest
-	57,  // 100: catchment.central.v1.Fleet.History:input_type -> catchment.central.v1.HistoryRequest
-	45,  // 101: catchment.central.v1.Fleet.Watch:input_type -> catchment.central.v1.GetFleetRequest
-	59,  // 102: catchment.central.v1.Fleet.ListAudit:input_type -> catchment.central.v1.ListAuditRequest
-	61,  // 103: catchment.central.v1.Fleet.VerifyAudit:input_type -> catchment.central.v1.VerifyAuditRequest
-	63,  // 104: catchment.central.v1.Fleet.Backup:input_type -> catchment.central.v1.BackupRequest
-	10,  // 105: catchment.central.v1.Edges.Connect:output_type -> catchment.central.v1.Intent
-	14,  // 106: catchment.central.v1.Edges.Join:output_type -> catchment.central.v1.JoinResponse
-	18,  // 107: catchment.central.v1.Fleet.ListNodes:output_type -> catchment.central.v1.ListNodesResponse
-	16,  // 108: catchment.central.v1.Fleet.GetNode:output_type -> catchment.central.v1.Node
-	16,  // 109: catchment.central.v1.Fleet.TagNode:output_type -> catchment.central.v1.Node
-	16,  // 110: catchment.central.v1.Fleet.UntagNode:output_type -> catchment.central.v1.Node
-	16,  // 111: catchment.central.v1.Fleet.SetNode:output_type -> catchment.central.v1.Node
-	24,  // 112: catchment.central.v1.Fleet.CreateJoinToken:output_type -> catchment.central.v1.CreateJoinTokenResponse
-	30,  // 113: catchment.central.v1.Fleet.AddWindow:output_type -> catchment.central.v1.AddWindowResponse
-	32,  // 114: catchment.central.v1.Fleet.ListWindows:output_type -> catchment.central.v1.ListWindowsResponse
-	26,  // 115: catchment.central.v1.Fleet.GetWindow:output_type -> catchment.central.v1.Window
-	26,  // 116: catchment.central.v1.Fleet.EndWindow:output_type -> catchment.central.v1.Window
-	26,  // 117: catchment.central.v1.Fleet.CancelWindow:output_type -> catchment.central.v1.Window
-	37,  // 118: catchment.central.v1.Fleet.ImportWindows:output_type -> catchment.central.v1.ImportWindowsResponse
-	30,  // 119: catchment.central.v1.Fleet.ConfirmWindow:output_type -> catchment.central.v1.AddWindowResponse
-	40,  // 120: catchment.central.v1.Fleet.SetFleetOverride:output_type -> catchment.central.v1.FleetOverride
-	40,  // 121: catchment.central.v1.Fleet.ClearFleetOverride:output_type -> catchment.central.v1.FleetOverride
-	44,  // 122: catchment.central.v1.Fleet.ListFleetOverrides:output_type -> catchment.central.v1.ListFleetOverridesResponse
-	46,  // 123: catchment.central.v1.Fleet.GetFleet:output_type -> catchment.central.v1.FleetStatus
-	46,  // 124: catchment.central.v1.Fleet.Freeze:output_type -> catchment.central.v1.FleetStatus
-	46,  // 125: catchment.central.v1.Fleet.Thaw:output_type -> catchment.central.v1.FleetStatus
-	50,  // 126: catchment.central.v1.Fleet.ListGrants:output_type -> catchment.central.v1.ListGrantsResponse
-	48,  // 127: catchment.central.v1.Fleet.RevokeGrant:output_type -> catchment.central.v1.Grant
-	55,  // 128: catchment.central.v1.Fleet.Plan:output_type -> catchment.central.v1.PlanResponse
-	46,  // 129: catchment.central.v1.Fleet.History:output_type -> catchment.central.v1.FleetStatus
-	46,  // 130: catchment.central.v1.Fleet.Watch:output_type -> catchment.central.v1.FleetStatus
-	60,  // 131: catchment.central.v1.Fleet.ListAudit:output_type -> catchment.central.v1.ListAuditResponse
-	62,  // 132: catchment.central.v1.Fleet.VerifyAudit:output_type -> catchment.central.v1.VerifyAuditResponse
-	64,  // 133: catchment.central.v1.Fleet.Backup:output_type -> catchment.central.v1.BackupPart
-	105, // [105:134] is the sub-list for method output_type
-	76,  // [76:105] is the sub-list for method input_type
-	76,  // [76:76] is the sub-list for extension type_name
-	76,  // [76:76] is the sub-list for extension extendee
-	0,   // [0:76] is the sub-list for field type_name
+	71,  // 27: catchment.central.v1.Tag.after:type_name -> google.protobuf.Timestamp
+	15,  // 28: catchment.central.v1.Node.tags:type_name -> catchment.central.v1.Tag
+	71,  // 29: catchment.central.v1.Node.last_seen:type_name -> google.protobuf.Timestamp
+	5,   // 30: catchment.central.v1.Node.services:type_name -> catchment.central.v1.ServiceReport
+	6,   // 31: catchment.central.v1.Node.links:type_name -> catchment.central.v1.LinkReport
+	2,   // 32: catchment.central.v1.Node.neighbors:type_name -> catchment.central.v1.EdgeNeighbor
+	68,  // 33: catchment.central.v1.Node.labels:type_name -> catchment.central.v1.Node.LabelsEntry
+	7,   // 34: catchment.central.v1.Node.sessions:type_name -> catchment.central.v1.NeighborReport
+	8,   // 35: catchment.central.v1.Node.windows:type_name -> catchment.central.v1.WindowReport
+	16,  // 36: catchment.central.v1.ListNodesResponse.nodes:type_name -> catchment.central.v1.Node
+	70,  // 37: catchment.central.v1.CreateJoinTokenRequest.ttl:type_name -> google.protobuf.Duration
+	71,  // 38: catchment.central.v1.CreateJoinTokenResponse.expires:type_name -> google.protobuf.Timestamp
+	69,  // 39: catchment.central.v1.Selector.labels:type_name -> catchment.central.v1.Selector.LabelsEntry
+	25,  // 40: catchment.central.v1.Window.selector:type_name -> catchment.central.v1.Selector
+	71,  // 41: catchment.central.v1.Window.start:type_name -> google.protobuf.Timestamp
+	70,  // 42: catchment.central.v1.Window.duration:type_name -> google.protobuf.Duration
+	70,  // 43: catchment.central.v1.Window.lead:type_name -> google.protobuf.Duration
+	71,  // 44: catchment.central.v1.Window.created:type_name -> google.protobuf.Timestamp
+	71,  // 45: catchment.central.v1.Window.next_start:type_name -> google.protobuf.Timestamp
+	71,  // 46: catchment.central.v1.Window.next_end:type_name -> google.protobuf.Timestamp
+	28,  // 47: catchment.central.v1.Window.provider:type_name -> catchment.central.v1.Provider
+	71,  // 48: catchment.central.v1.Window.ended:type_name -> google.protobuf.Timestamp
+	27,  // 49: catchment.central.v1.Window.progress:type_name -> catchment.central.v1.WindowProgress
+	25,  // 50: catchment.central.v1.AddWindowRequest.selector:type_name -> catchment.central.v1.Selector
+	70,  // 51: catchment.central.v1.AddWindowRequest.duration:type_name -> google.protobuf.Duration
+	70,  // 52: catchment.central.v1.AddWindowRequest.lead:type_name -> google.protobuf.Duration
+	26,  // 53: catchment.central.v1.AddWindowResponse.window:type_name -> catchment.central.v1.Window
+	26,  // 54: catchment.central.v1.ListWindowsResponse.windows:type_name -> catchment.central.v1.Window
+	26,  // 55: catchment.central.v1.ImportWindowsResponse.proposals:type_name -> catchment.central.v1.Window
+	38,  // 56: catchment.central.v1.ImportWindowsResponse.problems:type_name -> catchment.central.v1.ImportProblem
+	70,  // 57: catchment.central.v1.ConfirmWindowRequest.lead:type_name -> google.protobuf.Duration
+	25,  // 58: catchment.central.v1.FleetOverride.selector:type_name -> catchment.central.v1.Selector
+	71,  // 59: catchment.central.v1.FleetOverride.since:type_name -> google.protobuf.Timestamp
+	71,  // 60: catchment.central.v1.FleetOverride.until:type_name -> google.protobuf.Timestamp
+	25,  // 61: catchment.central.v1.SetFleetOverrideRequest.selector:type_name -> catchment.central.v1.Selector
+	70,  // 62: catchment.central.v1.SetFleetOverrideRequest.duration:type_name -> google.protobuf.Duration
+	40,  // 63: catchment.central.v1.ListFleetOverridesResponse.overrides:type_name -> catchment.central.v1.FleetOverride
+	71,  // 64: catchment.central.v1.FleetStatus.at:type_name -> google.protobuf.Timestamp
+	47,  // 65: catchment.central.v1.FleetStatus.services:type_name -> catchment.central.v1.FleetService
+	48,  // 66: catchment.central.v1.FleetStatus.grants:type_name -> catchment.central.v1.Grant
+	16,  // 67: catchment.central.v1.FleetStatus.nodes:type_name -> catchment.central.v1.Node
+	40,  // 68: catchment.central.v1.FleetStatus.overrides:type_name -> catchment.central.v1.FleetOverride
+	71,  // 69: catchment.central.v1.Grant.issued:type_name -> google.protobuf.Timestamp
+	70,  // 70: catchment.central.v1.Grant.ttl:type_name -> google.protobuf.Duration
+	48,  // 71: catchment.central.v1.ListGrantsResponse.grants:type_name -> catchment.central.v1.Grant
+	56,  // 72: catchment.central.v1.PlanResponse.landings:type_name -> catchment.central.v1.Landing
+	71,  // 73: catchment.central.v1.HistoryRequest.at:type_name -> google.protobuf.Timestamp
+	71,  // 74: catchment.central.v1.AuditRecord.at:type_name -> google.protobuf.Timestamp
+	58,  // 75: catchment.central.v1.ListAuditResponse.records:type_name -> catchment.central.v1.AuditRecord
+	71,  // 76: catchment.central.v1.Intent.ReturnAfterEntry.value:type_name -> google.protobuf.Timestamp
+	0,   // 77: catchment.central.v1.Edges.Connect:input_type -> catchment.central.v1.EdgeMessage
+	13,  // 78: catchment.central.v1.Edges.Join:input_type -> catchment.central.v1.JoinRequest
+	17,  // 79: catchment.central.v1.Fleet.ListNodes:input_type -> catchment.central.v1.ListNodesRequest
+	19,  // 80: catchment.central.v1.Fleet.GetNode:input_type -> catchment.central.v1.GetNodeRequest
+	20,  // 81: catchment.central.v1.Fleet.TagNode:input_type -> catchment.central.v1.TagNodeRequest
+	21,  // 82: catchment.central.v1.Fleet.UntagNode:input_type -> catchment.central.v1.UntagNodeRequest
+	22,  // 83: catchment.central.v1.Fleet.SetNode:input_type -> catchment.central.v1.SetNodeRequest
+	23,  // 84: catchment.central.v1.Fleet.CreateJoinToken:input_type -> catchment.central.v1.CreateJoinTokenRequest
+	29,  // 85: catchment.central.v1.Fleet.AddWindow:input_type -> catchment.central.v1.AddWindowRequest
+	31,  // 86: catchment.central.v1.Fleet.ListWindows:input_type -> catchment.central.v1.ListWindowsRequest
+	33,  // 87: catchment.central.v1.Fleet.GetWindow:input_type -> catchment.central.v1.GetWindowRequest
+	34,  // 88: catchment.central.v1.Fleet.EndWindow:input_type -> catchment.central.v1.EndWindowRequest
+	35,  // 89: catchment.central.v1.Fleet.CancelWindow:input_type -> catchment.central.v1.CancelWindowRequest
+	36,  // 90: catchment.central.v1.Fleet.ImportWindows:input_type -> catchment.central.v1.ImportWindowsRequest
+	39,  // 91: catchment.central.v1.Fleet.ConfirmWindow:input_type -> catchment.central.v1.ConfirmWindowRequest
+	41,  // 92: catchment.central.v1.Fleet.SetFleetOverride:input_type -> catchment.central.v1.SetFleetOverrideRequest
+	42,  // 93: catchment.central.v1.Fleet.ClearFleetOverride:input_type -> catchment.central.v1.ClearFleetOverrideRequest
+	43,  // 94: catchment.central.v1.Fleet.ListFleetOverrides:input_type -> catchment.central.v1.ListFleetOverridesRequest
+	45,  // 95: catchment.central.v1.Fleet.GetFleet:input_type -> catchment.central.v1.GetFleetRequest
+	52,  // 96: catchment.central.v1.Fleet.Freeze:input_type -> catchment.central.v1.FreezeRequest
+	53,  // 97: catchment.central.v1.Fleet.Thaw:input_type -> catchment.central.v1.ThawRequest
+	49,  // 98: catchment.central.v1.Fleet.ListGrants:input_type -> catchment.central.v1.ListGrantsRequest
+	51,  // 99: catchment.central.v1.Fleet.RevokeGrant:input_type -> catchment.central.v1.RevokeGrantRequest
+	54,  // 100: catchment.central.v1.Fleet.Plan:input_type -> catchment.central.v1.PlanRequest
+	57,  // 101: catchment.central.v1.Fleet.History:input_type -> catchment.central.v1.HistoryRequest
+	45,  // 102: catchment.central.v1.Fleet.Watch:input_type -> catchment.central.v1.GetFleetRequest
+	59,  // 103: catchment.central.v1.Fleet.ListAudit:input_type -> catchment.central.v1.ListAuditRequest
+	61,  // 104: catchment.central.v1.Fleet.VerifyAudit:input_type -> catchment.central.v1.VerifyAuditRequest
+	63,  // 105: catchment.central.v1.Fleet.Backup:input_type -> catchment.central.v1.BackupRequest
+	10,  // 106: catchment.central.v1.Edges.Connect:output_type -> catchment.central.v1.Intent
+	14,  // 107: catchment.central.v1.Edges.Join:output_type -> catchment.central.v1.JoinResponse
+	18,  // 108: catchment.central.v1.Fleet.ListNodes:output_type -> catchment.central.v1.ListNodesResponse
+	16,  // 109: catchment.central.v1.Fleet.GetNode:output_type -> catchment.central.v1.Node
+	16,  // 110: catchment.central.v1.Fleet.TagNode:output_type -> catchment.central.v1.Node
+	16,  // 111: catchment.central.v1.Fleet.UntagNode:output_type -> catchment.central.v1.Node
+	16,  // 112: catchment.central.v1.Fleet.SetNode:output_type -> catchment.central.v1.Node
+	24,  // 113: catchment.central.v1.Fleet.CreateJoinToken:output_type -> catchment.central.v1.CreateJoinTokenResponse
+	30,  // 114: catchment.central.v1.Fleet.AddWindow:output_type -> catchment.central.v1.AddWindowResponse
+	32,  // 115: catchment.central.v1.Fleet.ListWindows:output_type -> catchment.central.v1.ListWindowsResponse
+	26,  // 116: catchment.central.v1.Fleet.GetWindow:output_type -> catchment.central.v1.Window
+	26,  // 117: catchment.central.v1.Fleet.EndWindow:output_type -> catchment.central.v1.Window
+	26,  // 118: catchment.central.v1.Fleet.CancelWindow:output_type -> catchment.central.v1.Window
+	37,  // 119: catchment.central.v1.Fleet.ImportWindows:output_type -> catchment.central.v1.ImportWindowsResponse
+	30,  // 120: catchment.central.v1.Fleet.ConfirmWindow:output_type -> catchment.central.v1.AddWindowResponse
+	40,  // 121: catchment.central.v1.Fleet.SetFleetOverride:output_type -> catchment.central.v1.FleetOverride
+	40,  // 122: catchment.central.v1.Fleet.ClearFleetOverride:output_type -> catchment.central.v1.FleetOverride
+	44,  // 123: catchment.central.v1.Fleet.ListFleetOverrides:output_type -> catchment.central.v1.ListFleetOverridesResponse
+	46,  // 124: catchment.central.v1.Fleet.GetFleet:output_type -> catchment.central.v1.FleetStatus
+	46,  // 125: catchment.central.v1.Fleet.Freeze:output_type -> catchment.central.v1.FleetStatus
+	46,  // 126: catchment.central.v1.Fleet.Thaw:output_type -> catchment.central.v1.FleetStatus
+	50,  // 127: catchment.central.v1.Fleet.ListGrants:output_type -> catchment.central.v1.ListGrantsResponse
+	48,  // 128: catchment.central.v1.Fleet.RevokeGrant:output_type -> catchment.central.v1.Grant
+	55,  // 129: catchment.central.v1.Fleet.Plan:output_type -> catchment.central.v1.PlanResponse
+	46,  // 130: catchment.central.v1.Fleet.History:output_type -> catchment.central.v1.FleetStatus
+	46,  // 131: catchment.central.v1.Fleet.Watch:output_type -> catchment.central.v1.FleetStatus
+	60,  // 132: catchment.central.v1.Fleet.ListAudit:output_type -> catchment.central.v1.ListAuditResponse
+	62,  // 133: catchment.central.v1.Fleet.VerifyAudit:output_type -> catchment.central.v1.VerifyAuditResponse
+	64,  // 134: catchment.central.v1.Fleet.Backup:output_type -> catchment.central.v1.BackupPart
+	106, // [106:135] is the sub-list for method output_type
+	77,  // [77:106] is the sub-list for method input_type
+	77,  // [77:77] is the sub-list for extension type_name
+	77,  // [77:77] is the sub-list for extension extendee
+	0,   // [0:77] is the sub-list for field type_name
 }
 
 func init() { file_central_v1_central_proto_init() }
