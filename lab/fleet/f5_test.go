@@ -24,7 +24,7 @@ func (w *world) window(start string, length time.Duration, nodes ...string) (str
 func TestF5WindowsThatOverlapPastTheBudgetAreRefused(t *testing.T) {
 	inFleet(t, 20, fleet.Limits{MinAnnouncing: 2, MaxWithdrawn: 0.34}, func(t *testing.T, w *world) {
 		for i, n := range w.nodes {
-			_, err := w.window(in(10*time.Minute+time.Duration(i)*time.Second), 3*time.Minute, n.name)
+			_, err := w.window(in(2*time.Minute+time.Duration(i)*time.Second), 2*time.Minute, n.name)
 			if i < 6 && err != nil {
 				t.Errorf("window %d of 6: %v", i+1, err)
 			}
@@ -32,10 +32,10 @@ func TestF5WindowsThatOverlapPastTheBudgetAreRefused(t *testing.T) {
 				t.Errorf("window %d, with 6 others at the same time: %v", i+1, err)
 			}
 		}
-		if _, err := w.window(in(15*time.Minute), 2*time.Minute, names(w.nodes[6:12])...); err != nil {
+		if _, err := w.window(in(6*time.Minute), time.Minute, names(w.nodes[6:12])...); err != nil {
 			t.Errorf("after the others: %v", err)
 		}
-		w.pass(18 * time.Minute)
+		w.pass(8 * time.Minute)
 		if w.low() != 14 || w.announcing() != 20 {
 			t.Errorf("%d of 20 were left of 14, and %d are back", w.low(), w.announcing())
 		}
@@ -70,7 +70,7 @@ func TestF5TwentyNodesWithoutACentreTellTheirNeighboursNothing(t *testing.T) {
 	inFleet(t, 20, fleet.Limits{MinAnnouncing: 2}, func(t *testing.T, w *world) {
 		from := w.mark()
 		w.centres[centreA].kill()
-		w.pass(10 * time.Minute)
+		w.pass(5 * time.Minute)
 		for _, c := range w.since(from) {
 			t.Errorf("%v", c)
 		}

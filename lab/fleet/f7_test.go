@@ -110,7 +110,7 @@ func TestF7TheLastAnnouncerNeverWithdraws(t *testing.T) {
 			t.Fatalf("%d announce", w.announcing())
 		}
 		w.mark()
-		w.pass(20 * time.Minute)
+		w.pass(10 * time.Minute)
 		if w.low() != 1 || !last.face().announces() {
 			t.Errorf("the last announcer, at three times its capacity, is %v", last.face())
 		}

@@ -43,7 +43,6 @@ type world struct {
 	edits   []string      // of the configuration of nodes to come
 	ahead   time.Duration // the clock of the first node to come
 	quiet   bool          // a failure tells its own story
-	granted int           // requests at the centres that were not refused
 
 	mu      sync.Mutex
 	start   time.Time
