@@ -54,7 +54,7 @@ type centreKeeper struct {
 	up      bool      // the stream is there
 	heard   time.Time // when an intent came on it; zero: none did
 	address string
-	fault   string
+	faults  map[string]string // by address: of the last try there, until one answers
 	// backed is when this node sent the newest report that the centre had when it said
 	// what it says: as long as leases go by it, keeping does.
 	backed time.Time
@@ -81,7 +81,7 @@ type centreKeeper struct {
 }
 
 func newCentreKeeper() centreKeeper {
-	return centreKeeper{news: make(chan centreNews), askedLoad: map[string]time.Time{}}
+	return centreKeeper{news: make(chan centreNews), faults: map[string]string{}, askedLoad: map[string]time.Time{}}
 }
 
 // restore goes on from what is on disk.
@@ -203,9 +203,9 @@ func (e *Edge) hear(n centreNews) string {
 	if !n.up || n.intent == nil {
 		k.heard = time.Time{}
 	}
-	if !n.up && n.fault != k.fault {
+	if !n.up && n.fault != k.faults[n.address] {
 		e.log.Warn("no stream to the centre; the node goes on as it is", "address", n.address, "error", n.fault)
-		k.fault = n.fault
+		k.faults[n.address] = n.fault
 	}
 	trigger := ""
 	if n.intent != nil {
@@ -213,7 +213,7 @@ func (e *Edge) hear(n centreNews) string {
 	}
 	if is := k.state(); is != was {
 		if is == "connected" {
-			k.fault = ""
+			clear(k.faults)
 		}
 		e.log.Info("centre "+is, "address", n.address)
 		return byCentre

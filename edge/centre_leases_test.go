@@ -8,6 +8,9 @@ import (
 	"testing"
 	"time"
 
+	"google.golang.org/protobuf/types/known/durationpb"
+	"google.golang.org/protobuf/types/known/timestamppb"
+
 	centralv1 "github.com/catchment-bgp/catchment/api/central/v1"
 	"github.com/catchment-bgp/catchment/policy"
 )
@@ -202,6 +205,52 @@ func TestAFleetOverrideIsResolvedToThisNodeAndWaitsForLeave(t *testing.T) {
 		w.pass(time.Second)
 		w.expect("ix", ix4, ix6)
 	})
+}
+
+func TestFleetOverridesThatLeaveNoNeighbourTogetherNeedLeave(t *testing.T) {
+	word := func(id, neighbor string) *centralv1.FleetOverride {
+		return &centralv1.FleetOverride{Id: id, Selector: &centralv1.Selector{Services: []string{"video"}, Neighbors: []string{neighbor}}, Verb: "withdraw", Reason: id,
+			Since: timestamppb.Now()}
+	}
+	for _, tt := range []struct {
+		name  string
+		first func(w *world, c *centreFake)
+	}{
+		{"a word", func(_ *world, c *centreFake) {
+			c.wants(func(in *centralv1.Intent) { in.Overrides = append(in.Overrides, word("z1", "transit")) })
+		}},
+		{"a local word", func(w *world, _ *centreFake) { w.say(at("transit"), Word{Verb: policy.Withdraw}) }},
+		{"a window", func(_ *world, c *centreFake) {
+			c.wants(func(in *centralv1.Intent) {
+				in.Windows = []*centralv1.Window{{Id: "w1", Selector: &centralv1.Selector{Neighbors: []string{"transit"}}, Start: timestamppb.Now(), Duration: durationpb.New(time.Hour), Reason: "line"}}
+			})
+		}},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			governed(t, func(t *testing.T, w *world, c *centreFake) {
+				tt.first(w, c)
+				w.pass(time.Minute)
+				w.expect("ix", ix4, ix6)
+				if lines := w.told("transit"); slices.Contains(lines, transit4) {
+					t.Errorf("transit was told %q", lines)
+				}
+				c.wants(func(in *centralv1.Intent) { in.Overrides = append(in.Overrides, word("a2", "ix")) })
+				w.pass(time.Minute)
+				w.expect("ix", ix4, ix6)
+				if lines := w.told("transit"); slices.Contains(lines, transit4) {
+					t.Errorf("the first is forgotten: transit was told %q", lines)
+				}
+				c.set(func() { c.grants = true })
+				w.pass(11 * time.Second)
+				w.expect("ix")
+				c.wants(func(in *centralv1.Intent) {
+					in.Overrides = slices.DeleteFunc(in.Overrides, func(o *centralv1.FleetOverride) bool { return o.Id == "a2" })
+				})
+				w.pass(time.Second)
+				w.expect("ix", ix4, ix6)
+			})
+		})
+	}
 }
 
 func TestF1SoftChecksAndTheCentreAreLostAndTheServiceStaysDePreferred(t *testing.T) {
