@@ -104,8 +104,8 @@ func (f *Fleet) auditRefusal(ctx context.Context, node string, want *centralv1.G
 	if known {
 		return nil
 	}
-	return f.commit(ctx, change{entries: []audit.Entry{{Who: node, Role: "edge", Method: "grant", Target: node + "/" + want.GetService(),
-		Reason: want.GetReason(), Outcome: audit.Refused, Detail: r.GetLimit() + ": " + r.GetReason()}}})
+	return f.writeRefusal(ctx, audit.Entry{Who: node, Role: "edge", Method: "grant", Target: node + "/" + want.GetService(),
+		Reason: want.GetReason(), Outcome: audit.Refused, Detail: r.GetLimit() + ": " + r.GetReason()})
 }
 
 // returned is what a report of the holder makes of its grants.

@@ -35,8 +35,8 @@ const (
 	bufferSize = 4 << 10
 	// leaveTime bounds the wait for calls at the end.
 	leaveTime = 2 * time.Second
-	// headerTime is how long an HTTP client may take to say what it wants.
-	headerTime = 10 * time.Second
+	// idleTime is how long a connection without a call is kept: an edge always has one.
+	idleTime = 5 * time.Minute
 )
 
 // Server serves a Fleet over gRPC and JSON.
@@ -71,7 +71,7 @@ func NewServer(f *Fleet, id Identity) (*Server, error) {
 		return nil, err
 	}
 	options := append(gate.ServerOptions(),
-		grpc.KeepaliveParams(keepalive.ServerParameters{Time: keepaliveTime, Timeout: keepaliveWait}),
+		grpc.KeepaliveParams(keepalive.ServerParameters{Time: keepaliveTime, Timeout: keepaliveWait, MaxConnectionIdle: idleTime}),
 		grpc.KeepaliveEnforcementPolicy(keepalive.EnforcementPolicy{MinTime: keepaliveMin, PermitWithoutStream: true}),
 		grpc.ReadBufferSize(bufferSize), grpc.WriteBufferSize(bufferSize))
 	s := &Server{f: f, gate: gate, grpc: grpc.NewServer(options...), local: local, files: id.Files}
@@ -102,10 +102,10 @@ func (d denials) note(_ context.Context, r identity.Refusal) {
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), leaveTime)
 	defer cancel()
-	err := d.f.commit(ctx, change{entries: []audit.Entry{{Who: r.Peer.Who(), Role: string(r.Peer.Role), Method: "deny", Target: target, Outcome: audit.Denied,
+	err := d.f.commit(ctx, change{entries: []audit.Entry{{Who: r.Who(), Role: string(r.Peer.Role), Method: "deny", Target: target, Outcome: audit.Denied,
 		Detail: fmt.Sprintf("%s from %s: %s (%d more not recorded)", r.Reason, r.Addr, r.Text, r.Suppressed)}}})
 	if err != nil {
-		d.f.log.Warn("a denial cannot be recorded", "who", r.Peer.Who(), "target", target, "reason", r.Reason, "error", err)
+		d.f.log.Warn("a denial cannot be recorded", "who", r.Who(), "target", target, "reason", r.Reason, "error", err)
 	}
 }
 
@@ -124,7 +124,7 @@ func (s *Server) Serve(ctx context.Context, listener, web net.Listener) error {
 			cancel()
 		})
 	}
-	serve("gRPC", func() error { return s.grpc.Serve(listener) })
+	serve("gRPC", func() error { return s.grpc.Serve(s.gate.Door(listener)) })
 	serve("gRPC within", func() error { return s.grpc.Serve(s.local) })
 	if web != nil {
 		server, closeConn, err := s.web()
@@ -134,6 +134,7 @@ func (s *Server) Serve(ctx context.Context, listener, web net.Listener) error {
 			return errors.Join(err, listener.Close(), web.Close())
 		}
 		defer closeConn()
+		web = s.gate.Door(web)
 		if s.files != nil {
 			web = tls.NewListener(web, s.files.ServerTLS())
 		}
@@ -200,5 +201,5 @@ func (s *Server) web() (*http.Server, func(), error) {
 			http.Error(w, "the store has not been read yet", http.StatusServiceUnavailable)
 		}
 	})
-	return &http.Server{Handler: mux, ReadHeaderTimeout: headerTime}, func() { _ = conn.Close() }, nil
+	return s.gate.Web(mux), func() { _ = conn.Close() }, nil
 }
