@@ -78,7 +78,7 @@ func (f *Fleet) Run(ctx context.Context) error {
 	}
 	f.renew(time.Now())
 	close(f.ready)
-	for _, loop := range []func(context.Context){f.beats, f.publishes, f.steers, f.remembers} {
+	for _, loop := range []func(context.Context){f.beats, f.publishes, f.steers, f.remembers, f.prunes} {
 		work.Go(func() { loop(ctx) })
 	}
 	defer close(f.leaving)

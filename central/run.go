@@ -32,7 +32,7 @@ func Run(ctx context.Context, cfg *config.Config, version string, log *slog.Logg
 	if err != nil {
 		return errors.Join(err, listener.Close(), closeIf(web))
 	}
-	f := NewFleet(s, Settings{ASN: cfg.ASN, Services: cfg.Services, Landing: cfg.Landing, Version: version, Log: log})
+	f := NewFleet(s, Settings{ASN: cfg.ASN, Services: cfg.Services, Landing: cfg.Landing, AuditKeep: cfg.AuditKeep, Version: version, Log: log})
 	server, err := NewServer(f, id)
 	if err != nil {
 		return errors.Join(err, listener.Close(), closeIf(web), s.Close())
