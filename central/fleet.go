@@ -258,9 +258,7 @@ func (f *Fleet) writeRefusal(ctx context.Context, e audit.Entry) error {
 		f.log.Warn("a refusal is not recorded: too many of this caller", "who", e.Who, "target", e.Target, "detail", e.Detail)
 		return nil
 	}
-	if missed > 0 {
-		e.Detail = fmt.Sprintf("%s (%d more not recorded)", e.Detail, missed)
-	}
+	e.Detail = more(e.Detail, missed)
 	return f.commit(ctx, change{entries: []audit.Entry{e}})
 }
 

@@ -103,10 +103,18 @@ func (d denials) note(_ context.Context, r identity.Refusal) {
 	ctx, cancel := context.WithTimeout(context.Background(), leaveTime)
 	defer cancel()
 	err := d.f.commit(ctx, change{entries: []audit.Entry{{Who: r.Who(), Role: string(r.Peer.Role), Method: "deny", Target: target, Outcome: audit.Denied,
-		Detail: fmt.Sprintf("%s from %s: %s (%d more not recorded)", r.Reason, r.Addr, r.Text, r.Suppressed)}}})
+		Detail: more(fmt.Sprintf("%s from %s: %s", r.Reason, r.Addr, r.Text), r.Suppressed)}}})
 	if err != nil {
 		d.f.log.Warn("a denial cannot be recorded", "who", r.Who(), "target", target, "reason", r.Reason, "error", err)
 	}
+}
+
+// more says how many were not recorded.
+func more(detail string, missed uint64) string {
+	if missed == 0 {
+		return detail
+	}
+	return fmt.Sprintf("%s (%d more not recorded)", detail, missed)
 }
 
 // Serve answers on a listener for gRPC and, unless it is nil, on one for HTTP, until
