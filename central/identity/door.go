@@ -6,8 +6,8 @@ import (
 )
 
 // maxGuests is how many connections a listener has of callers who have not shown who
-// they are.
-const maxGuests = 4096
+// they are: more than the edges of a large fleet that come back at once.
+const maxGuests = 12_000
 
 // Door returns a listener that bounds what strangers can hold open: connections whose
 // handshake is not over, and those without a good certificate. When there are too

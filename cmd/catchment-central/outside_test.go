@@ -28,7 +28,7 @@ import (
 )
 
 // patience bounds every wait.
-const patience = 30 * time.Second
+const patience = time.Minute
 
 const domain = "example.net"
 

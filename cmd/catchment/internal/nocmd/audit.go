@@ -106,7 +106,7 @@ func (g *group) backup(ctx context.Context, args []string) (err error) {
 
 func (g *group) restore() *cobra.Command {
 	var dir string
-	cmd := verb("restore FILE", "Make a centre's folder from a backup", "catchment central restore /var/backups/central.jsonl --data /var/lib/catchment-central", func(ctx context.Context, args []string) error {
+	cmd := verb("restore FILE", "Make a centre's folder from a backup", "catchment central restore /var/backups/central.jsonl --data /var/lib/catchment-central/store", func(ctx context.Context, args []string) error {
 		if dir == "" {
 			return exit.Usagef("--data FOLDER is needed: an empty one, or one to be made")
 		}
