@@ -7,6 +7,7 @@ import (
 	"flag"
 	"fmt"
 	"net"
+	"net/netip"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -15,6 +16,7 @@ import (
 	"syscall"
 	"testing"
 
+	"github.com/catchment-bgp/catchment/announcer/upstream"
 	"github.com/catchment-bgp/catchment/central/config"
 	edgeconfig "github.com/catchment-bgp/catchment/edge/config"
 	"github.com/catchment-bgp/catchment/internal/pages"
@@ -180,9 +182,28 @@ func (h *howto) systemctl(machine, unit, verb string) string {
 	return ""
 }
 
-// edge is the file of a node that touches nothing of this machine, with what the page
-// adds to it.
-func (h *howto) edge(node string) {
+// edge writes the file of a node with one neighbour, which touches nothing of this
+// machine, with what the page adds to it. It starts the neighbour.
+func (h *howto) edge(node string, neighbour netip.Addr) {
+	h.t.Helper()
+	l, err := net.Listen("tcp", netip.AddrPortFrom(neighbour, 0).String())
+	if err != nil {
+		h.t.Fatal(err)
+	}
+	listen := netip.MustParseAddrPort(l.Addr().String())
+	if err := l.Close(); err != nil {
+		h.t.Fatal(err)
+	}
+	router, err := upstream.Start(upstream.Config{ASN: 65001, RouterID: netip.MustParseAddr("10.77.1.2"), Listen: listen,
+		Neighbor: netip.MustParseAddr("127.0.0.1"), NeighborASN: 57629, Password: "howto"})
+	if err != nil {
+		h.t.Fatal(err)
+	}
+	h.t.Cleanup(func() {
+		if err := router.Stop(); err != nil {
+			h.t.Error(err)
+		}
+	})
 	h.write(node, "/etc/catchment/edge.yaml", fmt.Sprintf(`node: %s
 asn: 57629
 router_id: 10.77.0.1
@@ -191,10 +212,10 @@ control: unix://%s
 way_back: {require: none}
 leave_hold: 0s
 neighbors:
-  - {name: nobody, address: 127.0.0.2, port: 1, asn: 65001, kind: transit, local_address: 127.0.0.1}
+  - {name: router, address: %s, port: %d, asn: 65001, kind: transit, local_address: 127.0.0.1, password: howto}
 services:
   - {name: video, prefixes: [198.51.100.0/24]}
-`, node, h.path(node, "state"), h.path(node, "s"))+h.here(node, strings.Join(h.blocks("Nodes join", "yaml"), "")))
+`, node, h.path(node, "state"), h.path(node, "s"), listen.Addr(), listen.Port())+h.here(node, strings.Join(h.blocks("Nodes join", "yaml"), "")))
 }
 
 // parses checks the files that the page shows and that nothing here runs with.
@@ -269,7 +290,7 @@ func (h *howto) play(s shown) string {
 	looks := strings.HasSuffix(s.command, "node list")
 	if *rewrite && looks && len(h.daemons) == 3 && !strings.Contains(s.command, "--cert") { // until both are there
 		netlab.Eventually(h.t, patience, s.command, func() error {
-			if out = h.command(s.machine, s.command); strings.Count(out, "announced")+strings.Count(out, "withdrawn") < 2 {
+			if out = h.command(s.machine, s.command); strings.Count(out, "normal") < 2 {
 				return errors.New(out)
 			}
 			return nil
@@ -329,8 +350,8 @@ func TestHowtoPrintsWhatItShows(t *testing.T) {
 		h.write(centralMachine, dir+"/.keep", "")
 	}
 	h.write("spb1", "/tmp/again/.keep", "")
-	h.edge("msk1")
-	h.edge("spb1")
+	h.edge("msk1", netip.MustParseAddr("127.0.0.2"))
+	h.edge("spb1", netip.MustParseAddr("127.0.0.3"))
 	h.parses()
 	text, err := os.ReadFile(filepath.Join("../..", howtoPage))
 	if err != nil {
