@@ -238,3 +238,64 @@ func TestConnectionsThatComeToNothingAreCountedOnBothPorts(t *testing.T) {
 		t.Errorf("one that has asked counts: %v", c.counts.by)
 	}
 }
+
+// TestAStrangerWhoDoesNotReadTheAnswerIsLeft asks for an answer without end.
+func TestAStrangerWhoDoesNotReadTheAnswerIsLeft(t *testing.T) {
+	c := newCentre(t)
+	c.gate.answerTime = 100 * time.Millisecond
+	ended := make(chan error, 2)
+	endless := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		_, known := r.Context().Value(verdictKey{}).(verdict)
+		for part := make([]byte, 64<<10); ; {
+			if _, err := w.Write(part); err != nil {
+				ended <- err
+				return
+			}
+			if known { // it was let in: nothing ends it but its own end
+				<-r.Context().Done()
+			}
+		}
+	})
+	mux := http.NewServeMux()
+	mux.Handle("/metrics", endless)
+	mux.Handle("/v1/", c.gate.HTTP(endless))
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	server, done := c.gate.Web(mux), make(chan struct{})
+	go func() { defer close(done); _ = server.Serve(tls.NewListener(l, c.gate.cfg.Files.ServerTLS())) }()
+	t.Cleanup(func() { _ = server.Close(); <-done })
+	ask := func(cfg *tls.Config, path string) *tls.Conn {
+		conn, err := tls.Dial("tcp", l.Addr().String(), cfg)
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { _ = conn.Close() })
+		fmt.Fprintf(conn, "GET %s HTTP/1.1\r\nHost: x\r\n\r\n", path)
+		return conn
+	}
+	ask(&tls.Config{InsecureSkipVerify: true}, "/metrics")
+	select {
+	case err := <-ended:
+		if e, ok := err.(net.Error); !ok || !e.Timeout() {
+			t.Errorf("it ends with %v", err)
+		}
+	case <-time.After(20 * time.Second):
+		t.Fatal("the answer goes on")
+	}
+	vera := c.open(t, c.ca, Order{Kind: NOC, Name: "vera"}, "vera", time.Now())
+	cfg, err := vera.ClientTLS()
+	if err != nil {
+		t.Fatal(err)
+	}
+	cfg.ServerName = "127.0.0.1"
+	watch := ask(cfg, "/v1/fleet/watch")
+	select {
+	case err := <-ended:
+		t.Errorf("who is known is left: %v", err)
+	case <-time.After(3 * c.gate.answerTime):
+	}
+	_ = watch.Close()
+	<-ended
+}

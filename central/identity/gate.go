@@ -44,8 +44,9 @@ type Gate struct {
 	named     *Allowance // what is reported of callers with a name,
 	strangers *Allowance // and of others: their noise must not hide it
 	visits    sync.Map   // net.Conn -> *visit, for Web
-	// How long a call that is no stream, and the body of one in JSON, may take.
-	callTime, bodyTime time.Duration
+	// How long a call that is no stream, the body of one in JSON and the answer to a
+	// stranger may take.
+	callTime, bodyTime, answerTime time.Duration
 }
 
 // New returns a Gate, or says what its configuration lacks.
@@ -56,7 +57,7 @@ func New(cfg Config) (*Gate, error) {
 	if cfg.Now == nil {
 		cfg.Now = time.Now
 	}
-	g := &Gate{cfg: cfg, named: NamedRefusals(), strangers: strangerRefusals(), callTime: callTime, bodyTime: bodyTime}
+	g := &Gate{cfg: cfg, named: NamedRefusals(), strangers: strangerRefusals(), callTime: callTime, bodyTime: bodyTime, answerTime: answerTime}
 	if cfg.Dev {
 		return g, nil
 	}

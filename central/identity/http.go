@@ -33,6 +33,9 @@ func (g *Gate) HTTP(next http.Handler) http.Handler {
 			g.answer(w, r, Refusal{Reason: TooLarge, Text: "the body is larger than 1 MiB"}, v, http.StatusRequestEntityTooLarge)
 			return
 		}
+		if v.Reason == "" {
+			_ = http.NewResponseController(w).SetWriteDeadline(time.Time{}) // as Web has set it
+		}
 		ctx := context.WithValue(r.Context(), verdictKey{}, v)
 		r = r.WithContext(ctx)
 		if r.ContentLength != 0 {

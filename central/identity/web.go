@@ -13,9 +13,11 @@ import (
 
 const (
 	// headerTime is how long an HTTP client may take for its handshake and again to say
-	// what it wants, bodyTime for all of a body, and idleTime between two requests.
+	// what it wants, bodyTime for all of a body, answerTime to read the answer (a
+	// stranger: others may watch), and idleTime between two requests.
 	headerTime = 10 * time.Second
 	bodyTime   = 30 * time.Second
+	answerTime = time.Minute
 	idleTime   = time.Minute
 )
 
@@ -28,6 +30,8 @@ func (g *Gate) Web(handler http.Handler) *http.Server {
 			if v, ok := r.Context().Value(visitKey{}).(*visit); ok {
 				v.asked.Store(true)
 			}
+			// It fails for writers that are no connection's: those of tests.
+			_ = http.NewResponseController(w).SetWriteDeadline(time.Now().Add(g.answerTime))
 			handler.ServeHTTP(w, r)
 		}),
 		ReadHeaderTimeout: headerTime,
