@@ -110,7 +110,10 @@ func (f *Fleet) auditRefusal(ctx context.Context, node string, want *centralv1.G
 	if want.GetOverrideSafety() { // which the edge has not waited with
 		e.Outcome, e.Detail = audit.Done, e.Detail+"; done all the same, by --override-safety"
 	}
-	return f.commit(ctx, change{entries: []audit.Entry{e}})
+	if e.Outcome == audit.Done {
+		return f.commit(ctx, change{entries: []audit.Entry{e}})
+	}
+	return f.writeRefusal(ctx, e)
 }
 
 // returned is what a report of the holder makes of its grants.

@@ -32,6 +32,7 @@ type lab struct {
 	stop  func()
 	edges map[string]*simEdge
 	limit fleet.Limits
+	keep  time.Duration // of audit records
 }
 
 const video = "video"
@@ -52,7 +53,7 @@ func newLab(t *testing.T, limits fleet.Limits) *lab {
 
 // start begins a centre over the store as it is.
 func (l *lab) start() {
-	l.f = NewFleet(l.store, Settings{ASN: 57629, Services: map[string]fleet.Limits{video: l.limit}, Replica: newID("r")})
+	l.f = NewFleet(l.store, Settings{ASN: 57629, Services: map[string]fleet.Limits{video: l.limit}, Replica: newID("r"), AuditKeep: l.keep})
 	l.api = &api{f: l.f}
 	ctx, cancel := context.WithCancel(context.Background())
 	done := make(chan error, 1)

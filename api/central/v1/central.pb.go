@@ -4514,11 +4514,14 @@ func (x *AuditRecord) GetHash() string {
 }
 
 type ListAuditRequest struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
-	Limit         int32                  `protobuf:"varint,1,opt,name=limit,proto3" json:"limit,omitempty"` // 0: 100, newest first
-	Who           string                 `protobuf:"bytes,2,opt,name=who,proto3" json:"who,omitempty"`
-	Target        string                 `protobuf:"bytes,3,opt,name=target,proto3" json:"target,omitempty"`
-	Before        uint64                 `protobuf:"varint,4,opt,name=before,proto3" json:"before,omitempty"` // number
+	state  protoimpl.MessageState `protogen:"open.v1"`
+	Limit  int32                  `protobuf:"varint,1,opt,name=limit,proto3" json:"limit,omitempty"` // 0: 100, newest first
+	Who    string                 `protobuf:"bytes,2,opt,name=who,proto3" json:"who,omitempty"`
+	Target string                 `protobuf:"bytes,3,opt,name=target,proto3" json:"target,omitempty"`
+	Before uint64                 `protobuf:"varint,4,opt,name=before,proto3" json:"before,omitempty"` // number
+	// Not 0: records with this number and those after it, oldest first, whatever who, target
+	// and before say.
+	From          uint64 `protobuf:"varint,5,opt,name=from,proto3" json:"from,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -4577,6 +4580,13 @@ func (x *ListAuditRequest) GetTarget() string {
 func (x *ListAuditRequest) GetBefore() uint64 {
 	if x != nil {
 		return x.Before
+	}
+	return 0
+}
+
+func (x *ListAuditRequest) GetFrom() uint64 {
+	if x != nil {
+		return x.From
 	}
 	return 0
 }
@@ -4662,11 +4672,17 @@ func (*VerifyAuditRequest) Descriptor() ([]byte, []int) {
 }
 
 type VerifyAuditResponse struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
-	Ok            bool                   `protobuf:"varint,1,opt,name=ok,proto3" json:"ok,omitempty"`
-	Records       uint64                 `protobuf:"varint,2,opt,name=records,proto3" json:"records,omitempty"`
-	BrokenAt      uint64                 `protobuf:"varint,3,opt,name=broken_at,json=brokenAt,proto3" json:"broken_at,omitempty"`
-	Detail        string                 `protobuf:"bytes,4,opt,name=detail,proto3" json:"detail,omitempty"`
+	state    protoimpl.MessageState `protogen:"open.v1"`
+	Ok       bool                   `protobuf:"varint,1,opt,name=ok,proto3" json:"ok,omitempty"`
+	Records  uint64                 `protobuf:"varint,2,opt,name=records,proto3" json:"records,omitempty"`
+	BrokenAt uint64                 `protobuf:"varint,3,opt,name=broken_at,json=brokenAt,proto3" json:"broken_at,omitempty"`
+	Detail   string                 `protobuf:"bytes,4,opt,name=detail,proto3" json:"detail,omitempty"`
+	// The last record that was pruned: its number, its hash, and when that was. 0: none.
+	Pruned     uint64                 `protobuf:"varint,5,opt,name=pruned,proto3" json:"pruned,omitempty"`
+	PrunedHash string                 `protobuf:"bytes,6,opt,name=pruned_hash,json=prunedHash,proto3" json:"pruned_hash,omitempty"`
+	PrunedAt   *timestamppb.Timestamp `protobuf:"bytes,7,opt,name=pruned_at,json=prunedAt,proto3" json:"pruned_at,omitempty"`
+	// Of the last record, to be noted elsewhere; empty if the chain is broken.
+	HeadHash      string `protobuf:"bytes,8,opt,name=head_hash,json=headHash,proto3" json:"head_hash,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -4725,6 +4741,34 @@ func (x *VerifyAuditResponse) GetBrokenAt() uint64 {
 func (x *VerifyAuditResponse) GetDetail() string {
 	if x != nil {
 		return x.Detail
+	}
+	return ""
+}
+
+func (x *VerifyAuditResponse) GetPruned() uint64 {
+	if x != nil {
+		return x.Pruned
+	}
+	return 0
+}
+
+func (x *VerifyAuditResponse) GetPrunedHash() string {
+	if x != nil {
+		return x.PrunedHash
+	}
+	return ""
+}
+
+func (x *VerifyAuditResponse) GetPrunedAt() *timestamppb.Timestamp {
+	if x != nil {
+		return x.PrunedAt
+	}
+	return nil
+}
+
+func (x *VerifyAuditResponse) GetHeadHash() string {
+	if x != nil {
+		return x.HeadHash
 	}
 	return ""
 }
@@ -5220,20 +5264,26 @@ const file_central_v1_central_proto_rawDesc = "" +
 	" \x01(\tR\x06detail\x12\x16\n" +
 	"\x06before\x18\v \x01(\tR\x06before\x12\x14\n" +
 	"\x05after\x18\f \x01(\tR\x05after\x12\x12\n" +
-	"\x04hash\x18\r \x01(\tR\x04hash\"j\n" +
+	"\x04hash\x18\r \x01(\tR\x04hash\"~\n" +
 	"\x10ListAuditRequest\x12\x14\n" +
 	"\x05limit\x18\x01 \x01(\x05R\x05limit\x12\x10\n" +
 	"\x03who\x18\x02 \x01(\tR\x03who\x12\x16\n" +
 	"\x06target\x18\x03 \x01(\tR\x06target\x12\x16\n" +
-	"\x06before\x18\x04 \x01(\x04R\x06before\"P\n" +
+	"\x06before\x18\x04 \x01(\x04R\x06before\x12\x12\n" +
+	"\x04from\x18\x05 \x01(\x04R\x04from\"P\n" +
 	"\x11ListAuditResponse\x12;\n" +
 	"\arecords\x18\x01 \x03(\v2!.catchment.central.v1.AuditRecordR\arecords\"\x14\n" +
-	"\x12VerifyAuditRequest\"t\n" +
+	"\x12VerifyAuditRequest\"\x83\x02\n" +
 	"\x13VerifyAuditResponse\x12\x0e\n" +
 	"\x02ok\x18\x01 \x01(\bR\x02ok\x12\x18\n" +
 	"\arecords\x18\x02 \x01(\x04R\arecords\x12\x1b\n" +
 	"\tbroken_at\x18\x03 \x01(\x04R\bbrokenAt\x12\x16\n" +
-	"\x06detail\x18\x04 \x01(\tR\x06detail\"\x0f\n" +
+	"\x06detail\x18\x04 \x01(\tR\x06detail\x12\x16\n" +
+	"\x06pruned\x18\x05 \x01(\x04R\x06pruned\x12\x1f\n" +
+	"\vpruned_hash\x18\x06 \x01(\tR\n" +
+	"prunedHash\x127\n" +
+	"\tpruned_at\x18\a \x01(\v2\x1a.google.protobuf.TimestampR\bprunedAt\x12\x1b\n" +
+	"\thead_hash\x18\b \x01(\tR\bheadHash\"\x0f\n" +
 	"\rBackupRequest\" \n" +
 	"\n" +
 	"BackupPart\x12\x12\n" +
@@ -5435,70 +5485,71 @@ var file_central_v1_central_proto_depIdxs = []int32{
 	71,  // 73: catchment.central.v1.HistoryRequest.at:type_name -> google.protobuf.Timestamp
 	71,  // 74: catchment.central.v1.AuditRecord.at:type_name -> google.protobuf.Timestamp
 	58,  // 75: catchment.central.v1.ListAuditResponse.records:type_name -> catchment.central.v1.AuditRecord
-	71,  // 76: catchment.central.v1.Intent.ReturnAfterEntry.value:type_name -> google.protobuf.Timestamp
-	0,   // 77: catchment.central.v1.Edges.Connect:input_type -> catchment.central.v1.EdgeMessage
-	13,  // 78: catchment.central.v1.Edges.Join:input_type -> catchment.central.v1.JoinRequest
-	17,  // 79: catchment.central.v1.Fleet.ListNodes:input_type -> catchment.central.v1.ListNodesRequest
-	19,  // 80: catchment.central.v1.Fleet.GetNode:input_type -> catchment.central.v1.GetNodeRequest
-	20,  // 81: catchment.central.v1.Fleet.TagNode:input_type -> catchment.central.v1.TagNodeRequest
-	21,  // 82: catchment.central.v1.Fleet.UntagNode:input_type -> catchment.central.v1.UntagNodeRequest
-	22,  // 83: catchment.central.v1.Fleet.SetNode:input_type -> catchment.central.v1.SetNodeRequest
-	23,  // 84: catchment.central.v1.Fleet.CreateJoinToken:input_type -> catchment.central.v1.CreateJoinTokenRequest
-	29,  // 85: catchment.central.v1.Fleet.AddWindow:input_type -> catchment.central.v1.AddWindowRequest
-	31,  // 86: catchment.central.v1.Fleet.ListWindows:input_type -> catchment.central.v1.ListWindowsRequest
-	33,  // 87: catchment.central.v1.Fleet.GetWindow:input_type -> catchment.central.v1.GetWindowRequest
-	34,  // 88: catchment.central.v1.Fleet.EndWindow:input_type -> catchment.central.v1.EndWindowRequest
-	35,  // 89: catchment.central.v1.Fleet.CancelWindow:input_type -> catchment.central.v1.CancelWindowRequest
-	36,  // 90: catchment.central.v1.Fleet.ImportWindows:input_type -> catchment.central.v1.ImportWindowsRequest
-	39,  // 91: catchment.central.v1.Fleet.ConfirmWindow:input_type -> catchment.central.v1.ConfirmWindowRequest
-	41,  // 92: catchment.central.v1.Fleet.SetFleetOverride:input_type -> catchment.central.v1.SetFleetOverrideRequest
-	42,  // 93: catchment.central.v1.Fleet.ClearFleetOverride:input_type -> catchment.central.v1.ClearFleetOverrideRequest
-	43,  // 94: catchment.central.v1.Fleet.ListFleetOverrides:input_type -> catchment.central.v1.ListFleetOverridesRequest
-	45,  // 95: catchment.central.v1.Fleet.GetFleet:input_type -> catchment.central.v1.GetFleetRequest
-	52,  // 96: catchment.central.v1.Fleet.Freeze:input_type -> catchment.central.v1.FreezeRequest
-	53,  // 97: catchment.central.v1.Fleet.Thaw:input_type -> catchment.central.v1.ThawRequest
-	49,  // 98: catchment.central.v1.Fleet.ListGrants:input_type -> catchment.central.v1.ListGrantsRequest
-	51,  // 99: catchment.central.v1.Fleet.RevokeGrant:input_type -> catchment.central.v1.RevokeGrantRequest
-	54,  // 100: catchment.central.v1.Fleet.Plan:input_type -> catchment.central.v1.PlanRequest
-	57,  // 101: catchment.central.v1.Fleet.History:input_type -> catchment.central.v1.HistoryRequest
-	45,  // 102: catchment.central.v1.Fleet.Watch:input_type -> catchment.central.v1.GetFleetRequest
-	59,  // 103: catchment.central.v1.Fleet.ListAudit:input_type -> catchment.central.v1.ListAuditRequest
-	61,  // 104: catchment.central.v1.Fleet.VerifyAudit:input_type -> catchment.central.v1.VerifyAuditRequest
-	63,  // 105: catchment.central.v1.Fleet.Backup:input_type -> catchment.central.v1.BackupRequest
-	10,  // 106: catchment.central.v1.Edges.Connect:output_type -> catchment.central.v1.Intent
-	14,  // 107: catchment.central.v1.Edges.Join:output_type -> catchment.central.v1.JoinResponse
-	18,  // 108: catchment.central.v1.Fleet.ListNodes:output_type -> catchment.central.v1.ListNodesResponse
-	16,  // 109: catchment.central.v1.Fleet.GetNode:output_type -> catchment.central.v1.Node
-	16,  // 110: catchment.central.v1.Fleet.TagNode:output_type -> catchment.central.v1.Node
-	16,  // 111: catchment.central.v1.Fleet.UntagNode:output_type -> catchment.central.v1.Node
-	16,  // 112: catchment.central.v1.Fleet.SetNode:output_type -> catchment.central.v1.Node
-	24,  // 113: catchment.central.v1.Fleet.CreateJoinToken:output_type -> catchment.central.v1.CreateJoinTokenResponse
-	30,  // 114: catchment.central.v1.Fleet.AddWindow:output_type -> catchment.central.v1.AddWindowResponse
-	32,  // 115: catchment.central.v1.Fleet.ListWindows:output_type -> catchment.central.v1.ListWindowsResponse
-	26,  // 116: catchment.central.v1.Fleet.GetWindow:output_type -> catchment.central.v1.Window
-	26,  // 117: catchment.central.v1.Fleet.EndWindow:output_type -> catchment.central.v1.Window
-	26,  // 118: catchment.central.v1.Fleet.CancelWindow:output_type -> catchment.central.v1.Window
-	37,  // 119: catchment.central.v1.Fleet.ImportWindows:output_type -> catchment.central.v1.ImportWindowsResponse
-	30,  // 120: catchment.central.v1.Fleet.ConfirmWindow:output_type -> catchment.central.v1.AddWindowResponse
-	40,  // 121: catchment.central.v1.Fleet.SetFleetOverride:output_type -> catchment.central.v1.FleetOverride
-	40,  // 122: catchment.central.v1.Fleet.ClearFleetOverride:output_type -> catchment.central.v1.FleetOverride
-	44,  // 123: catchment.central.v1.Fleet.ListFleetOverrides:output_type -> catchment.central.v1.ListFleetOverridesResponse
-	46,  // 124: catchment.central.v1.Fleet.GetFleet:output_type -> catchment.central.v1.FleetStatus
-	46,  // 125: catchment.central.v1.Fleet.Freeze:output_type -> catchment.central.v1.FleetStatus
-	46,  // 126: catchment.central.v1.Fleet.Thaw:output_type -> catchment.central.v1.FleetStatus
-	50,  // 127: catchment.central.v1.Fleet.ListGrants:output_type -> catchment.central.v1.ListGrantsResponse
-	48,  // 128: catchment.central.v1.Fleet.RevokeGrant:output_type -> catchment.central.v1.Grant
-	55,  // 129: catchment.central.v1.Fleet.Plan:output_type -> catchment.central.v1.PlanResponse
-	46,  // 130: catchment.central.v1.Fleet.History:output_type -> catchment.central.v1.FleetStatus
-	46,  // 131: catchment.central.v1.Fleet.Watch:output_type -> catchment.central.v1.FleetStatus
-	60,  // 132: catchment.central.v1.Fleet.ListAudit:output_type -> catchment.central.v1.ListAuditResponse
-	62,  // 133: catchment.central.v1.Fleet.VerifyAudit:output_type -> catchment.central.v1.VerifyAuditResponse
-	64,  // 134: catchment.central.v1.Fleet.Backup:output_type -> catchment.central.v1.BackupPart
-	106, // [106:135] is the sub-list for method output_type
-	77,  // [77:106] is the sub-list for method input_type
-	77,  // [77:77] is the sub-list for extension type_name
-	77,  // [77:77] is the sub-list for extension extendee
-	0,   // [0:77] is the sub-list for field type_name
+	71,  // 76: catchment.central.v1.VerifyAuditResponse.pruned_at:type_name -> google.protobuf.Timestamp
+	71,  // 77: catchment.central.v1.Intent.ReturnAfterEntry.value:type_name -> google.protobuf.Timestamp
+	0,   // 78: catchment.central.v1.Edges.Connect:input_type -> catchment.central.v1.EdgeMessage
+	13,  // 79: catchment.central.v1.Edges.Join:input_type -> catchment.central.v1.JoinRequest
+	17,  // 80: catchment.central.v1.Fleet.ListNodes:input_type -> catchment.central.v1.ListNodesRequest
+	19,  // 81: catchment.central.v1.Fleet.GetNode:input_type -> catchment.central.v1.GetNodeRequest
+	20,  // 82: catchment.central.v1.Fleet.TagNode:input_type -> catchment.central.v1.TagNodeRequest
+	21,  // 83: catchment.central.v1.Fleet.UntagNode:input_type -> catchment.central.v1.UntagNodeRequest
+	22,  // 84: catchment.central.v1.Fleet.SetNode:input_type -> catchment.central.v1.SetNodeRequest
+	23,  // 85: catchment.central.v1.Fleet.CreateJoinToken:input_type -> catchment.central.v1.CreateJoinTokenRequest
+	29,  // 86: catchment.central.v1.Fleet.AddWindow:input_type -> catchment.central.v1.AddWindowRequest
+	31,  // 87: catchment.central.v1.Fleet.ListWindows:input_type -> catchment.central.v1.ListWindowsRequest
+	33,  // 88: catchment.central.v1.Fleet.GetWindow:input_type -> catchment.central.v1.GetWindowRequest
+	34,  // 89: catchment.central.v1.Fleet.EndWindow:input_type -> catchment.central.v1.EndWindowRequest
+	35,  // 90: catchment.central.v1.Fleet.CancelWindow:input_type -> catchment.central.v1.CancelWindowRequest
+	36,  // 91: catchment.central.v1.Fleet.ImportWindows:input_type -> catchment.central.v1.ImportWindowsRequest
+	39,  // 92: catchment.central.v1.Fleet.ConfirmWindow:input_type -> catchment.central.v1.ConfirmWindowRequest
+	41,  // 93: catchment.central.v1.Fleet.SetFleetOverride:input_type -> catchment.central.v1.SetFleetOverrideRequest
+	42,  // 94: catchment.central.v1.Fleet.ClearFleetOverride:input_type -> catchment.central.v1.ClearFleetOverrideRequest
+	43,  // 95: catchment.central.v1.Fleet.ListFleetOverrides:input_type -> catchment.central.v1.ListFleetOverridesRequest
+	45,  // 96: catchment.central.v1.Fleet.GetFleet:input_type -> catchment.central.v1.GetFleetRequest
+	52,  // 97: catchment.central.v1.Fleet.Freeze:input_type -> catchment.central.v1.FreezeRequest
+	53,  // 98: catchment.central.v1.Fleet.Thaw:input_type -> catchment.central.v1.ThawRequest
+	49,  // 99: catchment.central.v1.Fleet.ListGrants:input_type -> catchment.central.v1.ListGrantsRequest
+	51,  // 100: catchment.central.v1.Fleet.RevokeGrant:input_type -> catchment.central.v1.RevokeGrantRequest
+	54,  // 101: catchment.central.v1.Fleet.Plan:input_type -> catchment.central.v1.PlanRequest
+	57,  // 102: catchment.central.v1.Fleet.History:input_type -> catchment.central.v1.HistoryRequest
+	45,  // 103: catchment.central.v1.Fleet.Watch:input_type -> catchment.central.v1.GetFleetRequest
+	59,  // 104: catchment.central.v1.Fleet.ListAudit:input_type -> catchment.central.v1.ListAuditRequest
+	61,  // 105: catchment.central.v1.Fleet.VerifyAudit:input_type -> catchment.central.v1.VerifyAuditRequest
+	63,  // 106: catchment.central.v1.Fleet.Backup:input_type -> catchment.central.v1.BackupRequest
+	10,  // 107: catchment.central.v1.Edges.Connect:output_type -> catchment.central.v1.Intent
+	14,  // 108: catchment.central.v1.Edges.Join:output_type -> catchment.central.v1.JoinResponse
+	18,  // 109: catchment.central.v1.Fleet.ListNodes:output_type -> catchment.central.v1.ListNodesResponse
+	16,  // 110: catchment.central.v1.Fleet.GetNode:output_type -> catchment.central.v1.Node
+	16,  // 111: catchment.central.v1.Fleet.TagNode:output_type -> catchment.central.v1.Node
+	16,  // 112: catchment.central.v1.Fleet.UntagNode:output_type -> catchment.central.v1.Node
+	16,  // 113: catchment.central.v1.Fleet.SetNode:output_type -> catchment.central.v1.Node
+	24,  // 114: catchment.central.v1.Fleet.CreateJoinToken:output_type -> catchment.central.v1.CreateJoinTokenResponse
+	30,  // 115: catchment.central.v1.Fleet.AddWindow:output_type -> catchment.central.v1.AddWindowResponse
+	32,  // 116: catchment.central.v1.Fleet.ListWindows:output_type -> catchment.central.v1.ListWindowsResponse
+	26,  // 117: catchment.central.v1.Fleet.GetWindow:output_type -> catchment.central.v1.Window
+	26,  // 118: catchment.central.v1.Fleet.EndWindow:output_type -> catchment.central.v1.Window
+	26,  // 119: catchment.central.v1.Fleet.CancelWindow:output_type -> catchment.central.v1.Window
+	37,  // 120: catchment.central.v1.Fleet.ImportWindows:output_type -> catchment.central.v1.ImportWindowsResponse
+	30,  // 121: catchment.central.v1.Fleet.ConfirmWindow:output_type -> catchment.central.v1.AddWindowResponse
+	40,  // 122: catchment.central.v1.Fleet.SetFleetOverride:output_type -> catchment.central.v1.FleetOverride
+	40,  // 123: catchment.central.v1.Fleet.ClearFleetOverride:output_type -> catchment.central.v1.FleetOverride
+	44,  // 124: catchment.central.v1.Fleet.ListFleetOverrides:output_type -> catchment.central.v1.ListFleetOverridesResponse
+	46,  // 125: catchment.central.v1.Fleet.GetFleet:output_type -> catchment.central.v1.FleetStatus
+	46,  // 126: catchment.central.v1.Fleet.Freeze:output_type -> catchment.central.v1.FleetStatus
+	46,  // 127: catchment.central.v1.Fleet.Thaw:output_type -> catchment.central.v1.FleetStatus
+	50,  // 128: catchment.central.v1.Fleet.ListGrants:output_type -> catchment.central.v1.ListGrantsResponse
+	48,  // 129: catchment.central.v1.Fleet.RevokeGrant:output_type -> catchment.central.v1.Grant
+	55,  // 130: catchment.central.v1.Fleet.Plan:output_type -> catchment.central.v1.PlanResponse
+	46,  // 131: catchment.central.v1.Fleet.History:output_type -> catchment.central.v1.FleetStatus
+	46,  // 132: catchment.central.v1.Fleet.Watch:output_type -> catchment.central.v1.FleetStatus
+	60,  // 133: catchment.central.v1.Fleet.ListAudit:output_type -> catchment.central.v1.ListAuditResponse
+	62,  // 134: catchment.central.v1.Fleet.VerifyAudit:output_type -> catchment.central.v1.VerifyAuditResponse
+	64,  // 135: catchment.central.v1.Fleet.Backup:output_type -> catchment.central.v1.BackupPart
+	107, // [107:136] is the sub-list for method output_type
+	78,  // [78:107] is the sub-list for method input_type
+	78,  // [78:78] is the sub-list for extension type_name
+	78,  // [78:78] is the sub-list for extension extendee
+	0,   // [0:78] is the sub-list for field type_name
 }
 
 func init() { file_central_v1_central_proto_init() }
