@@ -54,6 +54,11 @@ func newLab(t *testing.T, limits fleet.Limits) *lab {
 // start begins a centre over the store as it is.
 func (l *lab) start() {
 	l.f = NewFleet(l.store, Settings{ASN: 57629, Services: map[string]fleet.Limits{video: l.limit}, Replica: newID("r"), AuditKeep: l.keep})
+	l.run()
+}
+
+// run runs the centre as it is.
+func (l *lab) run() {
 	l.api = &api{f: l.f}
 	ctx, cancel := context.WithCancel(context.Background())
 	done := make(chan error, 1)
