@@ -226,7 +226,7 @@ func (w *wireWatch) story(k wireKey) string {
 // saw wants an edge to have stood so at both routers, with both prefixes, after some time.
 func (w *wireWatch) saw(e *fleetEdge, what string, after time.Time, is func(standing) bool) {
 	w.t.Helper()
-	netlab.Eventually(w.t, soon, e.name+" to have been "+what, func() error {
+	netlab.Eventually(w.t, lateEnd, e.name+" to have been "+what, func() error {
 		w.mu.Lock()
 		defer w.mu.Unlock()
 		for _, at := range w.f.routers(e) {
