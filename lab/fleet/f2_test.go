@@ -10,6 +10,7 @@ import (
 	"google.golang.org/protobuf/types/known/durationpb"
 
 	centralv1 "github.com/catchment-bgp/catchment/api/central/v1"
+	"github.com/catchment-bgp/catchment/edge"
 	"github.com/catchment-bgp/catchment/policy/fleet"
 )
 
@@ -65,7 +66,7 @@ func TestF2AConfigurationThatNobodyConfirmsGoesBackByItself(t *testing.T) {
 		mark := w.mark()
 		w.all(func(n *node) {
 			edits := []string{"57629:1\"", "57629:9\""}
-			_, at, err := n.edge.Apply(t.Context(), n.config(edits...), nil, []byte(n.text(edits...)), 2*time.Minute)
+			_, at, err := n.edge.Apply(t.Context(), n.config(edits...), nil, []byte(n.text(edits...)), edge.ApplyOptions{ConfirmWithin: 2 * time.Minute})
 			if err != nil || !at.Equal(time.Now().Add(2*time.Minute)) {
 				t.Errorf("%s: until %v, %v", n.name, at, err)
 			}
