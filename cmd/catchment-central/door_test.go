@@ -301,13 +301,16 @@ func TestNobodyGetsIn(t *testing.T) {
 				strangers++
 				return
 			}
-			answer, err := o.admin.ListAudit(ctx, &centralv1.ListAuditRequest{Who: a.who, Limit: 1})
-			if err != nil || len(answer.GetRecords()) != 1 {
-				t.Fatalf("no record of %s: %v", a.who, err)
-			}
-			if r := answer.GetRecords()[0]; r.GetOutcome() != "denied" || r.GetTarget() != a.method || !strings.HasPrefix(r.GetDetail(), a.reason+" from ") {
-				t.Errorf("recorded %v", r)
-			}
+			netlab.Eventually(t, patience, "the record of it", func() error { // it may come after the answer
+				answer, err := o.admin.ListAudit(ctx, &centralv1.ListAuditRequest{Who: a.who, Limit: 1})
+				if err != nil || len(answer.GetRecords()) != 1 {
+					return fmt.Errorf("no record of %s: %v", a.who, err)
+				}
+				if r := answer.GetRecords()[0]; r.GetOutcome() != "denied" || r.GetTarget() != a.method || !strings.HasPrefix(r.GetDetail(), a.reason+" from ") {
+					return fmt.Errorf("recorded %v", r)
+				}
+				return nil
+			})
 		})
 	}
 	calm := o.memory()
