@@ -10,6 +10,7 @@ import (
 	"google.golang.org/protobuf/types/known/durationpb"
 
 	centralv1 "github.com/catchment-bgp/catchment/api/central/v1"
+	"github.com/catchment-bgp/catchment/edge"
 	"github.com/catchment-bgp/catchment/policy/fleet"
 )
 
@@ -65,7 +66,7 @@ func TestF2AConfigurationThatNobodyConfirmsGoesBackByItself(t *testing.T) {
 		mark := w.mark()
 		w.all(func(n *node) {
 			edits := []string{"57629:1\"", "57629:9\""}
-			_, at, err := n.edge.Apply(t.Context(), n.config(edits...), nil, []byte(n.text(edits...)), 2*time.Minute)
+			_, at, err := n.edge.Apply(t.Context(), n.config(edits...), nil, []byte(n.text(edits...)), edge.ApplyOptions{ConfirmWithin: 2 * time.Minute})
 			if err != nil || !at.Equal(time.Now().Add(2*time.Minute)) {
 				t.Errorf("%s: until %v, %v", n.name, at, err)
 			}
@@ -83,6 +84,24 @@ func TestF2AConfigurationThatNobodyConfirmsGoesBackByItself(t *testing.T) {
 		}
 		if w.low() != 20 {
 			t.Errorf("%d of 20 were announced all the time", w.low())
+		}
+	})
+}
+
+func TestF2AConfigurationThatTakesAwayMoreThanTheBudgetIsRefused(t *testing.T) {
+	inFleet(t, 20, fleet.Limits{MinAnnouncing: 2, MaxWithdrawn: 0.34}, func(t *testing.T, w *world) {
+		taken := 0
+		w.all(func(n *node) {
+			edits := []string{"198.51.100.", "203.0.113."} // what is announced today is announced no more
+			if _, _, err := n.edge.Apply(t.Context(), n.config(edits...), nil, []byte(n.text(edits...)), edge.ApplyOptions{ConfirmWithin: time.Hour}); err == nil {
+				taken++
+			} else if !strings.Contains(err.Error(), string(fleet.MaxWithdrawn)) {
+				t.Errorf("%s: %v", n.name, err)
+			}
+		})
+		w.pass(time.Minute)
+		if left := w.count(func(f face) bool { return f.prefix == "198.51.100.0/24" }); taken == 0 || left < 14 {
+			t.Errorf("%d of 20 took it up, and at %d the prefix of old is left", taken, left)
 		}
 	})
 }
