@@ -294,7 +294,13 @@ func (f *Fleet) tell(s *session) (*centralv1.Intent, time.Time) {
 	again := s.sentAt.Add(resendEvery)
 	newer := live.Number > s.answered
 	leased := len(in.Grants) > 0 && newer
-	roomier := newer && in.Room != nil && differs(s.room, in.GetRoom())
+	roomier := in.Room != nil && differs(s.room, in.GetRoom())
+	if roomier && !newer { // less room is told at once, more with the answer to a report
+		roomier = in.GetRoom() < s.room && !now.Before(s.sentAt.Add(roomPause))
+		if in.GetRoom() < s.room && !roomier {
+			next = earlier(next, s.sentAt.Add(roomPause))
+		}
+	}
 	dearer := penalties(in) > s.penalty+dear
 	if s.generation != 0 && content == s.content && !leased && !roomier && !dearer && now.Before(again) {
 		return nil, earlier(next, again)
@@ -338,6 +344,10 @@ func digest(in *centralv1.Intent, keeps map[string]uint64) uint64 {
 	}
 	return h.Sum64()
 }
+
+// roomPause is the least time between two intents that only say that there is less
+// room.
+const roomPause = time.Second
 
 // differs reports whether two figures are more than a tenth apart.
 func differs(a, b float64) bool { return max(a, b)-min(a, b) > 0.1*max(a, b) }

@@ -46,12 +46,13 @@ func (f *Fleet) renew(now time.Time) *view {
 	f.mu.RLock()
 	v := newView(f.w, now)
 	f.mu.RUnlock()
+	tighter := v.tighter(f.view.Load()) // nobody else renews
 	before := f.view.Swap(v)
 	f.mu.Lock()
 	close(f.news)
 	f.news = make(chan struct{})
 	f.mu.Unlock()
-	if before == nil || before.first != v.first || before.second != v.second || !sameShares(before.shares, v.shares) {
+	if before == nil || before.first != v.first || before.second != v.second || !sameShares(before.shares, v.shares) || tighter {
 		f.wakeAll()
 	}
 	return v
