@@ -250,10 +250,10 @@ func (f *Fleet) commit(ctx context.Context, c change) error {
 	return nil
 }
 
-// writeRefusal writes down what a rule of the fleet refused a caller, if it has not
-// had too much written down of late.
-func (f *Fleet) writeRefusal(ctx context.Context, e audit.Entry) error {
-	ok, missed := f.spared.Take(e.Who, time.Now())
+// writeRefusal writes down what a rule of the fleet refused a caller, if its source has
+// not had too much written down of late.
+func (f *Fleet) writeRefusal(ctx context.Context, source string, e audit.Entry) error {
+	ok, missed := f.spared.Take(source, time.Now())
 	if !ok {
 		f.log.Warn("a refusal is not recorded: too many of this caller", "who", e.Who, "target", e.Target, "detail", e.Detail)
 		return nil
