@@ -208,6 +208,7 @@ func (l *centreLink) identity() (credentials.TransportCredentials, [32]byte, err
 var (
 	errFilesChanged = errors.New("the files of the identity have changed")
 	errSilent       = errors.New("the centre is silent")
+	errSlow         = fmt.Errorf("no connection within %s", connectTime)
 )
 
 // stream connects to one centre and stays until the stream ends. heard: it said
@@ -233,9 +234,12 @@ func (l *centreLink) stream(ctx context.Context, address string) (heard, again b
 	defer conn.Close()
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
-	slow := time.AfterFunc(connectTime, func() { cancel(fmt.Errorf("no connection within %s", connectTime)) })
+	slow := time.AfterFunc(connectTime, func() { cancel(errSlow) })
 	stream, err := centralv1.NewEdgesClient(conn).Connect(ctx)
-	if !slow.Stop() || err != nil {
+	switch {
+	case !slow.Stop(): // ctx ends any moment, if it has not
+		return false, false, errSlow
+	case err != nil:
 		return false, false, cause(ctx, err)
 	}
 	heard, err = l.talk(ctx, cancel, stream, address, digest)
