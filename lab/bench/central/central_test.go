@@ -68,13 +68,16 @@ type figures struct {
 	Tag      bench.Series `json:"tag_to_its_edge"`
 	WriteP99 float64      `json:"write_to_last_confirmation_p99_ms"`
 	// From the kill, and from the moment at which the new process serves, to the last edge's intent.
-	Killed   float64 `json:"return_since_kill_seconds"`
-	Served   float64 `json:"return_since_served_seconds"`
-	Half     float64 `json:"half_returned_since_served_seconds"`
-	Streams  int     `json:"peak_streams_per_second"`
-	Dials    int     `json:"dials"`
-	BackCPU  float64 `json:"return_cpu_seconds"`
-	EdgesRSS uint64  `json:"edges_rss_bytes"`
+	Killed    float64 `json:"return_since_kill_seconds"`
+	Served    float64 `json:"return_since_served_seconds"`
+	Half      float64 `json:"half_returned_since_served_seconds"`
+	Streams   int     `json:"peak_streams_per_second"`
+	Dials     int     `json:"dials"`
+	BackCPU   float64 `json:"return_cpu_seconds"`
+	BackEdges float64 `json:"return_edges_cpu_seconds"`
+	// Faults counts why an edge had no stream meanwhile.
+	Faults   map[string]int `json:"faults"`
+	EdgesRSS uint64         `json:"edges_rss_bytes"`
 }
 
 // measure is all of it with one binary.
@@ -153,7 +156,7 @@ func since(ns int64, begun time.Time) time.Duration { return time.Unix(0, ns).Su
 // back kills the centre, starts it again, and measures until the last edge has its intent.
 func (g *figures) back(c *centre, f *fleet) {
 	f.order(order{Do: "return"})
-	killed := time.Now()
+	killed, before := time.Now(), f.usage()
 	c.kill()
 	<-time.After(*down)
 	c.start()
@@ -162,7 +165,7 @@ func (g *figures) back(c *centre, f *fleet) {
 	slices.Sort(a.At)
 	g.Killed, g.Served = since(a.At[len(a.At)-1], killed).Seconds(), since(a.At[len(a.At)-1], served).Seconds()
 	g.Half = since(a.At[len(a.At)/2], served).Seconds()
-	g.BackCPU = c.held().usage.CPU.Seconds()
+	g.BackCPU, g.BackEdges, g.Faults = c.held().usage.CPU.Seconds(), (f.usage().CPU - before.CPU).Seconds(), a.Faults
 	g.Streams, g.Dials = peak(a.Streams), len(a.Dials)
 	c.confirmed(g.Edges, startTime)
 }
@@ -262,7 +265,7 @@ func BenchmarkCentral(b *testing.B) {
 }
 
 var head = []string{"edges", "RSS/edge", "heap/edge", "stacks/edge", "goroutines/edge", "cores", "edges' cores", "write p50", "p99", "max", "99 % have it", "tag p50", "max",
-	"back since kill", "since served", "half", "streams/s", "dials", "CPU"}
+	"back since kill", "since served", "half", "streams/s", "dials", "CPU", "edges' CPU"}
 
 func (g figures) row() []string {
 	ms := func(d time.Duration) string { return fmt.Sprintf("%d ms", d.Milliseconds()) }
@@ -270,7 +273,7 @@ func (g figures) row() []string {
 	s := func(v float64) string { return fmt.Sprintf("%.1f s", v) }
 	return []string{fmt.Sprint(g.Edges), kb(g.RSSPerEdge), kb(g.HeapPerEdge), kb(g.StacksPerEdge), fmt.Sprintf("%.1f", g.PerEdge),
 		fmt.Sprintf("%.3f", g.CPU), fmt.Sprintf("%.3f", g.EdgesCPU), ms(g.Write.Median()), fmt.Sprintf("%.0f ms", g.WriteP99), ms(g.Write.Worst()), ms(g.Reach.Median()),
-		ms(g.Tag.Median()), ms(g.Tag.Worst()), s(g.Killed), s(g.Served), s(g.Half), fmt.Sprint(g.Streams), fmt.Sprint(g.Dials), s(g.BackCPU)}
+		ms(g.Tag.Median()), ms(g.Tag.Worst()), s(g.Killed), s(g.Served), s(g.Half), fmt.Sprint(g.Streams), fmt.Sprint(g.Dials), s(g.BackCPU), s(g.BackEdges)}
 }
 
 // compare prints what became of the baseline, as ratios: below 1 is better.

@@ -280,7 +280,7 @@ func newProcess() (*process, error) {
 		return nil, err
 	}
 	command := exec.Command(self)
-	command.Env = append(os.Environ(), edgesEnv+"=1")
+	command.Env = append(os.Environ(), edgesEnv+"=1", "GOGC=400") // what they collect is not what is measured
 	command.Stderr, command.SysProcAttr = os.Stderr, &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
 	in, err := command.StdinPipe()
 	if err != nil {
@@ -347,6 +347,12 @@ func (f *fleet) add(sum answer, p *process, did string, late <-chan time.Time) a
 			f.t.Fatalf("the edges answer %q %q where %q was awaited", a.Did, a.Error, did)
 		}
 		sum.At, sum.Dials, sum.Streams = append(sum.At, a.At...), append(sum.Dials, a.Dials...), append(sum.Streams, a.Streams...)
+		if sum.Faults == nil {
+			sum.Faults = map[string]int{}
+		}
+		for fault, n := range a.Faults {
+			sum.Faults[fault] += n
+		}
 	case <-late:
 		f.t.Fatalf("the edges took too long: %q", did)
 	}

@@ -11,6 +11,7 @@ import (
 	"net"
 	"os"
 	"path/filepath"
+	"regexp"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -56,6 +57,8 @@ type answer struct {
 	// Dials and Streams are the moments at which connections were tried and had streams, since the order.
 	Dials   []int64 `json:",omitempty"`
 	Streams []int64 `json:",omitempty"`
+	// Faults counts why there was no stream, since the order.
+	Faults map[string]int `json:",omitempty"`
 }
 
 // crowd are the edges of one process.
@@ -69,6 +72,7 @@ type crowd struct {
 	missing int
 	dials   []int64
 	streams []int64
+	faults  map[string]int
 }
 
 // light is an edge without anything but its stream: the real one's, in the way in which it connects and waits.
@@ -150,6 +154,7 @@ func (c *crowd) await(what string, edges int, wish func(*light, *centralv1.Inten
 		l.got.Store(0)
 	}
 	c.wish, c.did, c.missing, c.dials, c.streams = wish, what, edges, nil, nil
+	c.faults = map[string]int{}
 }
 
 // came looks whether an intent is what an edge waits for.
@@ -163,7 +168,7 @@ func (c *crowd) came(l *light, in *centralv1.Intent) {
 	if c.missing--; c.missing > 0 {
 		return
 	}
-	a := answer{Did: c.did, Dials: c.dials, Streams: c.streams}
+	a := answer{Did: c.did, Dials: c.dials, Streams: c.streams, Faults: c.faults}
 	for _, l := range c.edges {
 		if at := l.got.Load(); at != 0 {
 			a.At = append(a.At, at)
@@ -231,12 +236,25 @@ func (c *crowd) note(list *[]int64) {
 	*list = append(*list, time.Now().UnixNano())
 }
 
+// numbers are what makes two faults of a kind differ.
+var numbers = regexp.MustCompile(`[0-9][0-9.:]*`)
+
+func (c *crowd) blame(fault string) {
+	fault = numbers.ReplaceAllString(fault, "N")
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.faults[fault]++
+}
+
 // hear holds the intent, and acknowledges a generation that is new.
 func (l *light) hear(n edge.LinkNews) {
 	l.mu.Lock()
 	if n.Up && !l.up {
 		l.streams.Add(1)
 		l.crowd.note(&l.crowd.streams)
+	}
+	if !n.Up {
+		l.crowd.blame(n.Fault)
 	}
 	l.up = n.Up
 	if n.Intent != nil && n.Intent.GetGeneration() != l.generation {
