@@ -51,14 +51,55 @@ func (f *Fleet) renew(now time.Time) *view {
 	close(f.news)
 	f.news = make(chan struct{})
 	f.mu.Unlock()
-	if before == nil || before.first != v.first || before.second != v.second || !sameShares(before.shares, v.shares) {
-		f.wakeAll()
-	}
+	f.fan.add(before, v)
+	f.fanOut(now)
 	return v
 }
 
-func sameShares(a, b map[string][]fleet.Share) bool {
-	return maps.EqualFunc(a, b, func(x, y []fleet.Share) bool { return slices.Equal(x, y) })
+// fanEach is how much time must pass, for each edge that is woken, before others are
+// woken for a new view: what is worth a tenth of a processor to know is not worth all
+// of it to tell. An edge that is not woken hears with its next report.
+const fanEach = 500 * time.Microsecond
+
+// fan has whom the views concern that came since edges were last woken for one. It
+// belongs to the loop that renews the view.
+type fan struct {
+	all   bool
+	nodes map[string]bool
+	next  time.Time // when edges may be woken
+}
+
+// add adds those whom a view concerns: all when somebody moved, else those whose
+// shares have changed.
+func (d *fan) add(before, v *view) {
+	if before == nil || before.first != v.first || before.second != v.second {
+		d.all = true
+	}
+	if d.all {
+		return
+	}
+	for name, shares := range v.shares {
+		if !slices.Equal(shares, before.shares[name]) {
+			d.nodes[name] = true
+		}
+	}
+}
+
+// fanOut wakes the edges whom views concern, unless that was done just now.
+func (f *Fleet) fanOut(now time.Time) {
+	if now.Before(f.fan.next) || !f.fan.all && len(f.fan.nodes) == 0 {
+		return
+	}
+	f.mu.RLock()
+	defer f.mu.RUnlock()
+	woken := 0
+	for name, s := range f.sessions {
+		if f.fan.all || f.fan.nodes[name] {
+			s.poke()
+			woken++
+		}
+	}
+	f.fan = fan{nodes: map[string]bool{}, next: now.Add(time.Duration(woken) * fanEach)}
 }
 
 // leads reports whether this is the first of the centres that are alive.
