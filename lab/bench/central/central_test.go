@@ -23,6 +23,7 @@ var (
 	window   = flag.Duration("window", 30*time.Second, "how long processor time is measured")
 	rounds   = flag.Int("rounds", 20, "how many writes of each kind")
 	down     = flag.Duration("down", 0, "how long the centre that was killed stays away")
+	measured = flag.String("centre", "", "the catchment-central that is measured; default: that of this tree")
 	baseline = flag.String("baseline", "", "another catchment-central, measured in the same run and compared with")
 )
 
@@ -229,7 +230,10 @@ func BenchmarkCentral(b *testing.B) {
 	for b.Loop() {
 		all := map[string][]figures{}
 		names := []string{"catchment"}
-		binaries := map[string]string{"catchment": netlab.Binary(b, "./cmd/catchment-central")}
+		binaries := map[string]string{"catchment": *measured}
+		if *measured == "" {
+			binaries["catchment"] = netlab.Binary(b, "./cmd/catchment-central")
+		}
 		if *baseline != "" {
 			names, binaries["baseline"] = []string{"baseline", "catchment"}, *baseline
 		}
