@@ -70,7 +70,7 @@ type fan struct {
 }
 
 // add adds those whom a view concerns: all when somebody moved, else those whose
-// shares have changed.
+// shares have changed, and those at an AS that others were charged at.
 func (d *fan) add(before, v *view) {
 	if before == nil || before.first != v.first || before.second != v.second {
 		d.all = true
@@ -78,8 +78,14 @@ func (d *fan) add(before, v *view) {
 	if d.all {
 		return
 	}
+	charged := map[uint32]bool{}
+	for asn, p := range v.penalty {
+		if p > before.penalty[asn]+dear {
+			charged[asn] = true
+		}
+	}
 	for name, shares := range v.shares {
-		if !slices.Equal(shares, before.shares[name]) {
+		if !slices.Equal(shares, before.shares[name]) || slices.ContainsFunc(shares, func(s fleet.Share) bool { return charged[s.ASN] }) {
 			d.nodes[name] = true
 		}
 	}
