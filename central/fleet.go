@@ -35,6 +35,7 @@ type Fleet struct {
 	tellHealth func(ok bool)
 
 	view  atomic.Pointer[view]
+	fan   fan
 	dirty chan struct{}
 	ready chan struct{}
 	// leaving is closed when Run ends: watches end with it.
@@ -58,6 +59,7 @@ func NewFleet(s store.Store, settings Settings) *Fleet {
 	f := &Fleet{settings: settings, store: s, audit: audit.New(s, time.Now, settings.Log), log: settings.Log, meters: newMeters(),
 		w: newWorld(settings), sessions: map[string]*session{}, refused: map[string]string{}, spared: identity.NamedRefusals(), news: make(chan struct{}), followed: make(chan struct{}),
 		dirty: make(chan struct{}, 1), ready: make(chan struct{}), leaving: make(chan struct{}), tellHealth: func(bool) {}}
+	f.fan.nodes = map[string]bool{}
 	f.publish.nodes, f.publish.wake = map[string]bool{}, make(chan struct{}, 1)
 	return f
 }
