@@ -58,7 +58,7 @@ func TestAViewWakesWhomItConcernsAndNotTooOften(t *testing.T) {
 	}
 	v := *f.view.Load()
 	v.first = mover{node: "b", at: now}
-	f.fan.add(f.view.Load(), &v)
+	f.fan.add(f.view.Load(), &v, false)
 	f.fanOut(now.Add(2 * time.Second))
 	if got := fmt.Sprint(woken(all)); got != "[a b c]" {
 		t.Errorf("a node has moved: woken %s", got)
