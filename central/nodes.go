@@ -46,7 +46,7 @@ func (w *world) setNode(r *centralv1.SetNodeRequest, by Caller, now time.Time) (
 		switch answer, _ := fleet.Plan(w.fleetAt(now), []string{r.GetName()}); {
 		case answer.OK:
 		case r.GetOverrideSafety():
-			e.Detail = "in spite of a limit: " + refused{answer.Refusal}.Error()
+			e.Detail = inSpiteOf(refused{answer.Refusal}.Error())
 		case doc.Disabled || doc.Standby:
 			return change{}, refused{answer.Refusal}
 		}
@@ -132,7 +132,7 @@ func (w *world) setOverride(r *centralv1.SetFleetOverrideRequest, by Caller, id 
 		if refusal, no := spares(w.fleetAt(now), r, sel, besides{w.wordsAt(now), w.windowsAt(now)}, w.targets(""), ""); no && !o.OverrideSafety {
 			return o, change{}, refusal
 		} else if no {
-			e.Detail = "in spite of a limit: " + refusal.Error()
+			e.Detail = inSpiteOf(refusal.Error())
 		}
 	}
 	op, err := put(key(kindOverride, id), o)

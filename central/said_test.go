@@ -108,3 +108,26 @@ func TestTheLogTellsWhatWasSaidOfANode(t *testing.T) {
 		}
 	})
 }
+
+func TestTheLogTellsAnOverriddenLimitFromARefusal(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := newLab(t, fleet.Limits{MinAnnouncing: 1})
+		l.join(1)
+		pass(time.Minute)
+		got, err := l.api.AddWindow(l.ctx(), &centralv1.AddWindowRequest{Selector: &centralv1.Selector{Nodes: []string{"n01"}}, Start: "now",
+			Duration: durationpb.New(10 * time.Minute), Reason: "disk", OverrideSafety: true})
+		if err != nil {
+			t.Fatal(err)
+		}
+		pass(time.Minute)
+		for _, target := range []string{got.GetWindow().GetId(), "n01/" + video} {
+			records, err := l.api.ListAudit(l.ctx(), &centralv1.ListAuditRequest{Target: target, Limit: 1})
+			if err != nil || len(records.GetRecords()) != 1 {
+				t.Fatalf("%s: %v, %v", target, records, err)
+			}
+			if r := records.GetRecords()[0]; r.GetOutcome() != "done" || !strings.HasPrefix(r.GetDetail(), "in spite of a limit: ") {
+				t.Errorf("%s: %s, %q", target, r.GetOutcome(), r.GetDetail())
+			}
+		}
+	})
+}

@@ -85,7 +85,8 @@ func (w *world) admitWindow(d windowDoc, now time.Time) (warnings []string, brok
 		refusal, no := w.admitOccurrence(d, o, others, targets, now)
 		switch {
 		case no && d.OverrideSafety:
-			return append(warnings, "in spite of a limit: "+refusal.Error()), refusal.Error(), nil
+			broke := inSpiteOf(refusal.Error())
+			return append(warnings, broke), broke, nil
 		case no:
 			return nil, "", refusal
 		}

@@ -6,6 +6,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -239,7 +240,11 @@ func windowText(w io.Writer, m *centralv1.Window) {
 	}
 	fmt.Fprintln(w)
 	if m.GetNextStart() != nil {
-		fmt.Fprintf(w, "  next %s to %s\n", clock(m.GetNextStart()), clock(m.GetNextEnd()))
+		which := "next"
+		if slices.Contains([]string{"draining", "running", "safe"}, m.GetState()) {
+			which = "now"
+		}
+		fmt.Fprintf(w, "  %s %s to %s\n", which, clock(m.GetNextStart()), clock(m.GetNextEnd()))
 	}
 	if p := m.GetProvider(); p != nil {
 		fmt.Fprintf(w, "  %s %s: %s, %s, circuits %s\n", p.GetName(), p.GetMaintenanceId(), p.GetStatus(), p.GetImpact(), strings.Join(p.GetObjects(), ", "))
