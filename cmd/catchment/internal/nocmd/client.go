@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"strings"
 
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
@@ -49,7 +50,7 @@ func (g *group) credentials() (credentials.TransportCredentials, error) {
 	case given == 0 && identity.CheckLoopback(g.address) == nil:
 		return insecure.NewCredentials(), nil
 	case given < 3:
-		return nil, exit.Usagef("a centre at %s wants to know who calls: write --ca FILE --cert FILE --key FILE", g.address)
+		return nil, exit.Usagef("a centre at %s wants to know who calls: write --ca FILE --cert FILE --key FILE, or set CATCHMENT_CA, CATCHMENT_CERT and CATCHMENT_KEY", g.address)
 	}
 	files, err := identity.Open(identity.Paths{CA: g.ca, Cert: g.cert, Key: g.key}, nil)
 	if err != nil {
@@ -78,6 +79,17 @@ func call[Req, Resp any](ctx context.Context, g *group, m method[Req, Resp], req
 	return response, nil
 }
 
+// plain takes gRPC's own words off the error of a connection: what is left is that
+// of the network or of TLS.
+func plain(text string) string {
+	for _, before := range []string{"transport: Error while dialing: ", "transport: authentication handshake failed: "} {
+		if _, rest, ok := strings.Cut(text, before); ok {
+			return strings.TrimSuffix(rest, `"`)
+		}
+	}
+	return text
+}
+
 // explain turns an error of a call into one for people.
 func (g *group) explain(ctx context.Context, err error) error {
 	switch code := status.Code(err); {
@@ -86,7 +98,7 @@ func (g *group) explain(ctx context.Context, err error) error {
 	case code == codes.DeadlineExceeded:
 		return fmt.Errorf("the centre at %s did not answer within %s: a change may have been made, see catchment audit list", g.address, g.timeout)
 	case code == codes.Unavailable:
-		return fmt.Errorf("cannot reach the centre at %s: %s. Another is named by --central or CATCHMENT_CENTRAL", g.address, status.Convert(err).Message())
+		return fmt.Errorf("cannot reach the centre at %s: %s. Another is named by --central or CATCHMENT_CENTRAL", g.address, plain(status.Convert(err).Message()))
 	case code == codes.Unauthenticated || code == codes.PermissionDenied:
 		return fmt.Errorf("denied: %s", status.Convert(err).Message())
 	}
