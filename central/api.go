@@ -293,12 +293,13 @@ func (a *api) ListGrants(context.Context, *centralv1.ListGrantsRequest) (*centra
 func (a *api) RevokeGrant(ctx context.Context, r *centralv1.RevokeGrantRequest) (*centralv1.Grant, error) {
 	var out *centralv1.Grant
 	err := a.write(ctx, ask{"RevokeGrant", r.GetId(), r.GetReason(), r.GetTicket()}, func(w *world, by Caller, _ time.Time) (change, error) {
-		c, taken, err := w.revoke(func(g fleet.Grant) bool { return g.ID == r.GetId() }, audit.Entry{Who: by.Name, Role: by.Role,
-			Method: "RevokeGrant", Reason: r.GetReason(), Ticket: r.GetTicket(), Outcome: audit.Done})
-		if err == nil && len(taken) == 0 {
-			err = badf("there is no grant %q that is not revoked", r.GetId())
+		node, err := w.holder(r.GetNode(), r.GetId())
+		if err != nil {
+			return change{}, err
 		}
-		if err == nil {
+		c, taken, err := w.revoke(func(g fleet.Grant) bool { return g.ID == r.GetId() && g.Node == node }, audit.Entry{Who: by.Name, Role: by.Role,
+			Method: "RevokeGrant", Reason: r.GetReason(), Ticket: r.GetTicket(), Outcome: audit.Done})
+		if len(taken) > 0 {
 			out = grantProto(taken[0], 0)
 		}
 		return c, err

@@ -248,7 +248,7 @@ func (w *world) stands(node string, want *centralv1.GrantRequest, now time.Time)
 		return d.doc.OverrideSafety, ""
 	case fleet.Override:
 		for _, o := range w.overrides {
-			if o.doc.OverrideSafety && (o.doc.Until.IsZero() || o.doc.Until.After(now)) && slices.ContainsFunc(w.targets(node), func(t maintenance.Target) bool {
+			if o.doc.OverrideSafety && o.doc.Verb != "announce" && (o.doc.Until.IsZero() || o.doc.Until.After(now)) && slices.ContainsFunc(w.targets(node), func(t maintenance.Target) bool {
 				return t.Service == want.GetService() && o.doc.Select.Matches(t)
 			}) {
 				return true, ""
@@ -305,6 +305,24 @@ func (w *world) fenceAll(services []string) (change, error) {
 		c.ops, c.conds = append(c.ops, fence), append(c.conds, w.fences.cond(kindFence, service))
 	}
 	return c, nil
+}
+
+// holder is whose grant is meant by an id, of node if that is not empty. Nodes number
+// their requests each by itself, so that several may have a grant of the same id.
+func (w *world) holder(node, id string) (string, error) {
+	var holders []string
+	for _, name := range sorted(w.grants) {
+		if g := w.grants.get(name); g.ID == id && g.State != fleet.Revoked && (node == "" || g.Node == node) {
+			holders = append(holders, g.Node)
+		}
+	}
+	switch len(holders) {
+	case 1:
+		return holders[0], nil
+	case 0:
+		return "", badf("there is no grant %q that is not revoked", id)
+	}
+	return "", badf("%d nodes have a grant %q: %s; say whose with --node", len(holders), id, strings.Join(holders, ", "))
 }
 
 // revoke takes grants back: their holders return.

@@ -34,8 +34,8 @@ func (w *world) setNode(r *centralv1.SetNodeRequest, by Caller, now time.Time) (
 			doc.Why = r.GetReason()
 		}
 	}
-	if r.Standby != nil {
-		lowers = lowers || *r.Standby && !doc.Standby
+	if r.Standby != nil && *r.Standby != doc.Standby { // a reserve that was called stays called
+		lowers = lowers || *r.Standby
 		doc.Standby, doc.Activated = *r.Standby, time.Time{}
 	}
 	c, err := w.fenceAll(servicesOf(doc.hello()))
@@ -81,7 +81,8 @@ func saidOf(r *centralv1.SetNodeRequest, more string) string {
 }
 
 // forget is the change that takes out a node that is gone for good. While it is
-// in contact it is not.
+// in contact it is not. Its grants stay: nothing says that it does not act on them,
+// and it may be back.
 func (w *world) forget(name string, e audit.Entry, now time.Time) (change, error) {
 	if live, ok := w.heardOf(name); ok && w.seen(live, now) {
 		return change{}, refusef("connected", "node %s is connected; stop it first", name)
@@ -97,11 +98,6 @@ func (w *world) forget(name string, e audit.Entry, now time.Time) (change, error
 	drop(w.live.cond(kindLive, name))
 	drop(w.peaks.cond(kindPeaks, name))
 	c.conds = append(c.conds, w.sessions.cond(kindSession, name)) // it stays, so that epochs never fall
-	for grant := range w.grants {
-		if strings.HasPrefix(grant, name+"/") && len(c.ops) < store.MaxOps/2 {
-			drop(w.grants.cond(kindGrant, grant))
-		}
-	}
 	return c, nil
 }
 

@@ -40,7 +40,7 @@ func failed(err error) error {
 		return status.Error(codes.FailedPrecondition, err.Error())
 	case errors.As(err, &bad):
 		return status.Error(codes.InvalidArgument, err.Error())
-	case errors.Is(err, errReplaced):
+	case errors.Is(err, errReplaced), errors.Is(err, errForgotten):
 		return status.Error(codes.Aborted, err.Error())
 	case errors.Is(err, errCutOff), errors.Is(err, errLeaving), errors.Is(err, store.ErrUnavailable), errors.Is(err, store.ErrClosed):
 		return status.Error(codes.Unavailable, err.Error())

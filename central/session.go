@@ -19,9 +19,10 @@ import (
 )
 
 var (
-	errReplaced = errors.New("the node has another stream, which is newer")
-	errCutOff   = errors.New("this centre cannot reach its store; try another")
-	errLeaving  = errors.New("this centre is about to end; try another")
+	errReplaced  = errors.New("the node has another stream, which is newer")
+	errForgotten = errors.New("the node was forgotten since its hello; say it again on another stream")
+	errCutOff    = errors.New("this centre cannot reach its store; try another")
+	errLeaving   = errors.New("this centre is about to end; try another")
 )
 
 // session is one stream of an edge. Its fields but for wake and gone are guarded
@@ -214,6 +215,10 @@ func (f *Fleet) report(ctx context.Context, s *session, r *centralv1.Report) err
 	if f.sessions[s.node] != s {
 		f.mu.Unlock()
 		return errReplaced
+	}
+	if _, known := f.w.nodes[s.node]; !known {
+		f.mu.Unlock()
+		return errForgotten
 	}
 	s.reports++
 	before, _ := f.w.heardOf(s.node)

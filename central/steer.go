@@ -10,6 +10,7 @@ import (
 
 	"github.com/catchment-bgp/catchment/central/audit"
 	"github.com/catchment-bgp/catchment/central/store"
+	"github.com/catchment-bgp/catchment/maintenance"
 	"github.com/catchment-bgp/catchment/policy/fleet"
 )
 
@@ -199,6 +200,9 @@ func (w *world) keeps(f fleet.Fleet, service string) (change, error) {
 	return change{conds: []store.Cond{w.keep.cond(kindKeep, service), w.fences.cond(kindFence, service)}, ops: []store.Op{op, fence}}, err
 }
 
+// longestTurn is more than any turn is away when it is given.
+const longestTurn = 15 * time.Minute
+
 // takesTurns is when the nodes that wait may announce a service again.
 func (w *world) takesTurns(f fleet.Fleet, service string) (change, error) {
 	before := w.turns.get(service)
@@ -208,7 +212,7 @@ func (w *world) takesTurns(f fleet.Fleet, service string) (change, error) {
 		at, has := before.Turns[n.Name]
 		switch {
 		case !w.waits(f, n, service):
-		case has:
+		case has && !at.After(f.Now.Add(longestTurn)): // else the clock was set back since
 			after.Turns[n.Name] = at
 		default:
 			fresh = append(fresh, fleet.Waiting{Node: n.Name, Since: w.since(n.Name, service), Prefixes: []netip.Prefix{{}}})
@@ -319,6 +323,9 @@ func (w *world) recalls(f fleet.Fleet) (change, error) {
 const (
 	keepWindows  = 90 * 24 * time.Hour
 	keepReplicas = 10 * time.Minute
+	// keepForgotten is how long a grant of a node that was forgotten is kept: longer
+	// than any window lasts.
+	keepForgotten = time.Duration(maintenance.MaxFor + maintenance.MaxLead)
 )
 
 // sweep deletes what has been over for long.
@@ -337,6 +344,12 @@ func (w *world) sweep(now time.Time) (change, error) {
 	for id, d := range w.windows {
 		if end := d.doc.Start.Add(d.doc.For.Std()); now.Sub(end) > keepWindows && !d.doc.concerns(w.targets(""), now) {
 			drop(key(kindWindow, id), d.revision)
+		}
+	}
+	for name, g := range w.grants {
+		if _, has := w.nodes[g.doc.Node]; !has && now.Sub(g.doc.Issued) > keepForgotten {
+			drop(key(kindGrant, name), g.revision)
+			c.conds = append(c.conds, w.nodes.cond(kindNode, g.doc.Node))
 		}
 	}
 	for name, r := range w.replicas {

@@ -3998,6 +3998,7 @@ type RevokeGrantRequest struct {
 	Id            string                 `protobuf:"bytes,1,opt,name=id,proto3" json:"id,omitempty"`
 	Reason        string                 `protobuf:"bytes,2,opt,name=reason,proto3" json:"reason,omitempty"`
 	Ticket        string                 `protobuf:"bytes,3,opt,name=ticket,proto3" json:"ticket,omitempty"`
+	Node          string                 `protobuf:"bytes,4,opt,name=node,proto3" json:"node,omitempty"` // whose grant it is; needed where several nodes have one of this id
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -4049,6 +4050,13 @@ func (x *RevokeGrantRequest) GetReason() string {
 func (x *RevokeGrantRequest) GetTicket() string {
 	if x != nil {
 		return x.Ticket
+	}
+	return ""
+}
+
+func (x *RevokeGrantRequest) GetNode() string {
+	if x != nil {
+		return x.Node
 	}
 	return ""
 }
@@ -5226,11 +5234,12 @@ const file_central_v1_central_proto_rawDesc = "" +
 	" \x01(\bR\x0eoverrideSafety\"\x13\n" +
 	"\x11ListGrantsRequest\"I\n" +
 	"\x12ListGrantsResponse\x123\n" +
-	"\x06grants\x18\x01 \x03(\v2\x1b.catchment.central.v1.GrantR\x06grants\"T\n" +
+	"\x06grants\x18\x01 \x03(\v2\x1b.catchment.central.v1.GrantR\x06grants\"h\n" +
 	"\x12RevokeGrantRequest\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\tR\x02id\x12\x16\n" +
 	"\x06reason\x18\x02 \x01(\tR\x06reason\x12\x16\n" +
-	"\x06ticket\x18\x03 \x01(\tR\x06ticket\"?\n" +
+	"\x06ticket\x18\x03 \x01(\tR\x06ticket\x12\x12\n" +
+	"\x04node\x18\x04 \x01(\tR\x04node\"?\n" +
 	"\rFreezeRequest\x12\x16\n" +
 	"\x06reason\x18\x01 \x01(\tR\x06reason\x12\x16\n" +
 	"\x06ticket\x18\x02 \x01(\tR\x06ticket\"=\n" +

@@ -176,16 +176,18 @@ func (g *group) history() *cobra.Command {
 
 func (g *group) revoke() *cobra.Command {
 	var y why
-	cmd := verb("revoke GRANT", "Take a grant back: its holder returns", "catchment fleet revoke load-1 --reason 'needed here'", func(ctx context.Context, args []string) error {
+	var node string
+	cmd := verb("revoke GRANT", "Take a grant back: its holder returns", "catchment fleet revoke video.16777218 --node msk1 --reason 'needed here'", func(ctx context.Context, args []string) error {
 		if err := y.need(); err != nil {
 			return err
 		}
-		m, err := call(ctx, g, centralv1.FleetClient.RevokeGrant, &centralv1.RevokeGrantRequest{Id: args[0], Reason: y.reason, Ticket: y.ticket})
+		m, err := call(ctx, g, centralv1.FleetClient.RevokeGrant, &centralv1.RevokeGrantRequest{Id: args[0], Node: node, Reason: y.reason, Ticket: y.ticket})
 		if err != nil {
 			return err
 		}
 		return show(g, m, func(w io.Writer, m *centralv1.Grant) { grantsTable(w, []*centralv1.Grant{m}) })
 	})
+	cmd.Flags().StringVar(&node, "node", "", "whose grant it is (`NODE`); needed where several nodes have one of this id")
 	y.flags(cmd.Flags(), true)
 	return cmd
 }
