@@ -155,7 +155,7 @@ func compile(w Window) (plan, error) {
 		p.rule = rule
 	}
 	if len(errs) == 0 && w.Rule != "" {
-		add(p.checkRule())
+		add(p.ruleFault())
 	}
 	return p, errors.Join(errs...)
 }
