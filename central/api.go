@@ -39,6 +39,9 @@ func (a *api) write(ctx context.Context, q ask, decision func(w *world, by Calle
 	if err := needReason(q.reason); err != nil {
 		return failed(err)
 	}
+	if err := needShort("the ticket", q.ticket); err != nil {
+		return failed(err)
+	}
 	by := caller(ctx)
 	err := a.f.decide(ctx, func(w *world, now time.Time) (change, error) { return decision(w, by, now) })
 	if no, is := err.(refused); is {

@@ -126,6 +126,7 @@ func (w *world) propose(mail maintnote.Proposal, by Caller, now time.Time) (*win
 	if d.Reason == "" {
 		d.Reason = mail.Why
 	}
+	d.Reason = short(d.Reason)
 	return &d, problems
 }
 

@@ -36,7 +36,7 @@ func (w *world) intent(node string, v *view, now time.Time) (*centralv1.Intent, 
 	targets := targetsOf(node, doc.hello())
 	for _, id := range sorted(w.windows) {
 		if d := w.windows.get(id); d.concerns(targets, now) {
-			in.Windows = append(in.Windows, d.intent())
+			in.Windows = append(in.Windows, d.intent(targets[0]))
 		}
 	}
 	for _, id := range sorted(w.overrides) {
@@ -45,6 +45,7 @@ func (w *world) intent(node string, v *view, now time.Time) (*centralv1.Intent, 
 			continue
 		}
 		sooner(o.Until)
+		o.Select = at(o.Select, targets[0])
 		in.Overrides = append(in.Overrides, o.proto())
 	}
 	w.grantsInto(in, node)
@@ -103,8 +104,20 @@ func (d windowDoc) concerns(targets []maintenance.Target, now time.Time) bool {
 	return true
 }
 
-// intent is the window as an edge gets it: nothing in it changes by itself.
-func (d windowDoc) intent() *centralv1.Window { return d.base() }
+// intent is the window as an edge gets it: nothing in it changes by itself, and
+// nothing in it is for others. t is any target of the edge's node.
+func (d windowDoc) intent(t maintenance.Target) *centralv1.Window {
+	d.Select, d.Mail = at(d.Select, t), nil
+	return d.base()
+}
+
+// at is a selector as far as it is about the node of a target, which it names.
+func at(s maintenance.Selector, t maintenance.Target) maintenance.Selector {
+	if len(s.Nodes)+len(s.Sites) > 0 {
+		s.Nodes, s.Sites = []string{t.Node}, nil
+	}
+	return s
+}
 
 func (t tagDoc) proto() *centralv1.Tag {
 	out := &centralv1.Tag{Value: t.Value, Meaning: t.Meaning, Shared: t.Shared, Since: timestamppb.New(t.Since), By: t.By}

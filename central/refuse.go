@@ -61,12 +61,32 @@ func failed(err error) error {
 // Caller is who calls, as the server has found out.
 type Caller struct{ Name, Role string }
 
+// maxSaid bounds the texts that people say of a change, in bytes: each edge that a
+// window is for gets them with all that it is told, which an answer of gRPC must hold.
+const maxSaid = 1000
+
 // needReason refuses a change that nobody could explain later.
 func needReason(reason string) error {
 	if strings.TrimSpace(reason) == "" {
 		return badf("a reason is needed: those who look later want to know why")
 	}
+	return needShort("the reason", reason)
+}
+
+// needShort refuses a text that is too long.
+func needShort(what, text string) error {
+	if len(text) > maxSaid {
+		return badf("%s has %d bytes; at most %d: say it in a few words", what, len(text), maxSaid)
+	}
 	return nil
+}
+
+// short cuts a text of others to what a text may have.
+func short(text string) string {
+	if len(text) <= maxSaid {
+		return text
+	}
+	return strings.ToValidUTF8(text[:maxSaid-len("…")], "") + "…"
 }
 
 // missing says that something that is named is not there.

@@ -68,6 +68,9 @@ func (w *world) retag(name string, before, after nodeDoc, e audit.Entry) (change
 
 // checkTag refuses what is no tag of ours.
 func (w *world) checkTag(r *centralv1.TagNodeRequest, node nodeDoc, value community.Value) error {
+	if err := needShort("the meaning", r.GetMeaning()); err != nil {
+		return err
+	}
 	asn := w.settings.ASN
 	if asn == 0 {
 		asn = node.hello().GetAsn()

@@ -45,6 +45,9 @@ const (
 	pingAfter, pingWait = 10 * time.Second, 5 * time.Second
 	// onTheWay is how much of the centre's may be on its way, in bytes.
 	onTheWay = 64 << 10
+	// mostIntent is how long an intent may be, in bytes. The 4 MiB of gRPC are some
+	// thousand windows, and would end each stream that brings more.
+	mostIntent = 32 << 20
 )
 
 // centreNews is what the loop hears of the centre: an intent, or with none that the
@@ -226,7 +229,7 @@ func (l *centreLink) stream(ctx context.Context, address string) (heard, again b
 		grpc.WithTransportCredentials(creds),
 		grpc.WithKeepaliveParams(keepalive.ClientParameters{Time: pingAfter, Timeout: pingWait}),
 		grpc.WithConnectParams(grpc.ConnectParams{Backoff: backoff.DefaultConfig, MinConnectTimeout: connectTime + greetTime}),
-		grpc.WithDisableServiceConfig(), grpc.WithNoProxy(),
+		grpc.WithDisableServiceConfig(), grpc.WithNoProxy(), grpc.WithDefaultCallOptions(grpc.MaxCallRecvMsgSize(mostIntent)),
 		// To find a better window each intent would be answered by a ping.
 		grpc.WithStaticStreamWindowSize(onTheWay), grpc.WithStaticConnWindowSize(onTheWay),
 	}

@@ -135,3 +135,14 @@ func TestWindowsThatAreNotValid(t *testing.T) {
 		}
 	}
 }
+
+func TestAStartAfterTheLastYearIsRefused(t *testing.T) {
+	r := Request{Select: Selector{Nodes: []string{"msk1"}}, Start: "9901-01-01T00:00:00Z", For: "14d", Reason: "test"}
+	if _, _, err := r.Window("w", time.Now()); err == nil || !strings.Contains(err.Error(), "the year 9900") {
+		t.Errorf("the year 9901: %v", err)
+	}
+	r.Start = "9900-12-31T23:59:59Z"
+	if _, _, err := r.Window("w", time.Now()); err != nil {
+		t.Error(err)
+	}
+}

@@ -11,6 +11,9 @@ import (
 const (
 	MaxFor  = 14 * Day
 	MaxLead = Day
+	// lastYear is the last year in which a window may start, so that the end of all
+	// its occurrences can be written in RFC 3339, which ends with the year 9999.
+	lastYear = 9900
 )
 
 // Window is planned work, as it is kept. Times are instants. Only Select, Start,
@@ -141,6 +144,8 @@ func compile(w Window) (plan, error) {
 	switch {
 	case w.Start.IsZero():
 		add(errors.New("the start is missing"))
+	case w.Start.UTC().Year() > lastYear:
+		add(fmt.Errorf("the start must be in the year %d or before", lastYear))
 	case w.Start.Nanosecond() != 0:
 		add(errors.New("the start must be in whole seconds"))
 	}
