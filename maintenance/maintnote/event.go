@@ -255,7 +255,11 @@ func (e *event) impact(word string, line int) Impact {
 
 // objects reads the object IDs, and finds their neighbours.
 func (e *event) objects() {
-	for _, p := range e.all("X-MAINTNOTE-OBJECT-ID") {
+	for i, p := range e.all("X-MAINTNOTE-OBJECT-ID") {
+		if i == maxIDs {
+			e.problem(p.line, "there are more than %d object IDs", maxIDs)
+			return
+		}
 		e.sound(p)
 		o := Object{ID: unescape(p.value), Line: p.line, Altrep: p.params["ALTREP"], Impact: e.Impact, Neighbors: []Neighbor{}}
 		if own := p.params["X-MAINTNOTE-OBJECT-IMPACT"]; own != "" {

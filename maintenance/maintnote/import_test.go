@@ -249,3 +249,22 @@ func TestEachZoneOfWindowsIsInTheDatabase(t *testing.T) {
 		}
 	}
 }
+
+// TestAnEventOfTooManyObjectsMakesNoWindow: each is held against all the others, and
+// one that is left out would be a circuit that nobody drains.
+func TestAnEventOfTooManyObjectsMakesNoWindow(t *testing.T) {
+	mail := func(n int) []byte {
+		return []byte("BEGIN:VCALENDAR\nBEGIN:VEVENT\nUID:1\nSEQUENCE:1\nDTSTART:20270101T000000Z\nDTEND:20270101T010000Z\nX-MAINTNOTE-PROVIDER:p\n" +
+			"X-MAINTNOTE-MAINTENANCE-ID:m\nX-MAINTNOTE-STATUS:CONFIRMED\nX-MAINTNOTE-IMPACT:OUTAGE\n" +
+			strings.Repeat("X-MAINTNOTE-OBJECT-ID:C\n", n) + "END:VEVENT\nEND:VCALENDAR\n")
+	}
+	o := Options{Circuits: map[string][]Neighbor{"C": {{Node: "msk1", Name: "transit"}}}, Now: time.Date(2026, 11, 30, 0, 0, 0, 0, time.UTC)}
+	got, _ := Import("f", mail(maxIDs), o)
+	if len(got) != 1 || got[0].Window == nil {
+		t.Fatalf("as many as are read: %+v", got)
+	}
+	got, _ = Import("f", mail(maxIDs+1), o)
+	if len(got) != 1 || len(got[0].Problems) != 1 || !strings.Contains(got[0].Problems[0].Text, "more than 2000 object IDs") || got[0].Action == Open {
+		t.Errorf("one more: problems %+v, action %v", got[0].Problems, got[0].Action)
+	}
+}

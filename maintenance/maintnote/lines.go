@@ -11,6 +11,7 @@ const (
 	maxDepth  = 8        // components in components, parts in parts
 	maxEvents = 500      // of one calendar
 	maxParts  = 200      // of a mail
+	maxIDs    = 2000     // of objects, in one event
 )
 
 // Remark is something to say of one line.
