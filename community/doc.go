@@ -1,9 +1,10 @@
 // Package community holds BGP community values: standard (RFC 1997), extended
-// (RFC 4360, RFC 5668, RFC 7153) and large (RFC 8092).
+// (RFC 4360, RFC 5668, RFC 7153) and large (RFC 8092), and patterns of them.
 //
 // In go text as people write it in a config ([Parse]) and octets as they stand
 // in a path attribute ([FromWire]); out come [Value], which can be compared with
-// == and used as a map key, and [Set], which is sorted and without repeats.
+// == and used as a map key, and [Set], which is sorted and without repeats. A
+// [Pattern] is many values as a document writes them, such as 57629:1xx.
 //
 // The text forms are
 //
