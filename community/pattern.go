@@ -432,3 +432,13 @@ func (p *Pattern) UnmarshalText(text []byte) error {
 	}
 	return err
 }
+
+// PatternOf returns the pattern of one value; of an extended community that is neither
+// a route target nor a route origin of an ASN, the zero Pattern.
+func PatternOf(v Value) Pattern {
+	p, err := ParsePattern(v.String())
+	if err != nil {
+		return Pattern{}
+	}
+	return p
+}
