@@ -34,7 +34,10 @@ func compile(expression string, widest uint32) *automaton {
 
 // texts is the automaton of all texts of at most longestNumber digits that an ERE
 // matches as a whole; nil if it is too complex or wrong.
-func texts(expression string) *automaton {
+func texts(expression string) *automaton { return textsOf(expression, longestNumber) }
+
+// textsOf is texts of at most longest digits.
+func textsOf(expression string, longest int) *automaton {
 	tree, err := syntax.Parse("^("+expression+")$", syntax.POSIX)
 	if err != nil {
 		return nil
@@ -43,7 +46,7 @@ func texts(expression string) *automaton {
 	if err != nil || len(program.Inst) > most {
 		return nil
 	}
-	a := explore(program)
+	a := explore(program, longest)
 	if a != nil {
 		a.bounded = !endless(tree)
 	}
@@ -66,8 +69,8 @@ func endless(tree *syntax.Regexp) bool {
 // longestNumber is the number of digits of the largest number.
 const longestNumber = 10
 
-// explore makes a program deterministic.
-func explore(p *syntax.Prog) *automaton {
+// explore makes a program deterministic, for texts of at most longest digits.
+func explore(p *syntax.Prog, longest int) *automaton {
 	a := &automaton{}
 	known := map[string]int32{}
 	var sets [][]uint32
@@ -92,7 +95,7 @@ func explore(p *syntax.Prog) *automaton {
 		return a
 	}
 	for i := 0; i < len(sets); i++ {
-		if depth[i] == longestNumber {
+		if depth[i] == longest {
 			continue
 		}
 		for d := range 10 {
@@ -230,14 +233,17 @@ func (a *automaton) match(n uint32) bool {
 
 // count is how many numbers are accepted. An automaton of numbers has no cycle that
 // leads to one.
-func (a *automaton) count() float64 {
+func (a *automaton) count() float64 { return a.countTexts(longestNumber) }
+
+// countTexts is how many texts of one to longest digits are accepted.
+func (a *automaton) countTexts(longest int) float64 {
 	if len(a.next) == 0 {
 		return 0
 	}
 	from := make([]float64, len(a.next))
 	from[0] = 1
 	total := 0.0
-	for range longestNumber {
+	for range longest {
 		to := make([]float64, len(a.next))
 		for i, ways := range from {
 			if ways == 0 {

@@ -264,7 +264,7 @@ func TestMatchAllocatesNothing(t *testing.T) {
 }
 
 func FuzzParsePattern(f *testing.F) {
-	for _, s := range []string{"64512:{301,302}", "6500n:<ASN>", "rt, 65009, 65100", "(207529, <999,  0)", "65534:1 - 65534:2", "64512:1(0|1|2)5", "1:(((", "é:1"} {
+	for _, s := range []string{"64512:{301,302}", "6500n:<ASN>", "rt, 65009, 65100", "(207529, <999,  0)", "65534:1 - 65534:2", "64512:1(0|1|2)5", "1:(((", "é:1", "65001:dec(A/3=200;B/1=[1-5])", "0x00:0x08:1:bin(R/16=0*;S/16=.*)", "1:dec(A%2F=[%28])"} {
 		f.Add(s)
 	}
 	f.Fuzz(func(t *testing.T, text string) {

@@ -18,6 +18,7 @@ const (
 	template              // digits, and letters for digits
 	expressed             // an ERE, or digits with *
 	anything              // a placeholder or *
+	fielded               // fields of digits or bits
 )
 
 // segment is one number of a pattern.
@@ -30,7 +31,12 @@ type segment struct {
 	auto   *automaton
 	widest uint32
 	count  float64 // of numbers matched
-	open   int     // digits left open by a template
+	open   int     // digits left open by a template or by fields
+
+	// Of fields; auto is that of decimal ones.
+	layout    Layout
+	bits      *automaton
+	rankClass int
 }
 
 type span struct{ lo, hi uint32 }
@@ -49,6 +55,9 @@ func parseSegment(text string, widest uint32) (segment, error) {
 	s := segment{text: text, widest: widest}
 	var err error
 	switch {
+	case isLayout(text):
+		s.form = fielded
+		err = s.parseFields()
 	case text == "*" || isPlaceholder(text):
 		s.form, s.hi, s.count = anything, widest, float64(widest)+1
 	case isDigits(text):
@@ -336,8 +345,17 @@ func (s *segment) match(n uint32) bool {
 			}
 		}
 		return false
+	case fielded:
+		if s.bits != nil {
+			return s.bits.matchBits(n, s.layout.size(s.widest))
+		}
 	}
 	return s.auto.match(n)
+}
+
+// single returns the number of a segment that has only one, by a number or by fields.
+func (s *segment) single() (uint32, bool) {
+	return s.lo, s.form == literal || s.form == fielded && s.count == 1
 }
 
 // class is how specific the segment is, and how much it leaves open.
@@ -349,6 +367,8 @@ func (s *segment) class() (class, open int) {
 		return 1, 0
 	case template:
 		return 2, s.open
+	case fielded:
+		return s.rankClass, s.open
 	case expressed:
 		if s.auto.bounded {
 			return 1, 0
@@ -371,6 +391,12 @@ func (s *segment) names() []string {
 			names = append(names, v.name)
 		}
 		return names
+	case fielded:
+		var names []string
+		for _, f := range s.layout.Fields {
+			names = append(names, f.Name)
+		}
+		return names
 	}
 	return nil
 }
@@ -383,6 +409,10 @@ func (s *segment) bind(n uint32, out []Binding) []Binding {
 		text := fmt.Sprintf("%0*d", len(s.text), n)
 		for _, v := range s.vars {
 			out = append(out, Binding{v.name, text[v.from:v.to]})
+		}
+	case fielded:
+		for i, text := range s.fieldTexts(n) {
+			out = append(out, Binding{s.layout.Fields[i].Name, text})
 		}
 	}
 	return out
@@ -418,6 +448,8 @@ func (s *segment) fill(set func(string) (string, bool), widest uint32) (uint32, 
 			copy(text[v.from:v.to], strings.Repeat("0", v.to-v.from-len(digits))+digits)
 		}
 		return bounded(string(text), widest)
+	case fielded:
+		return s.fillFields(set)
 	}
 	return 0, fmt.Errorf("%s is no variable", s.text)
 }
@@ -441,26 +473,41 @@ func (s *segment) automaton() *automaton {
 
 // covers reports whether all of b's numbers are a's.
 func covers(a, b *segment) bool {
+	only, single := b.single()
 	switch {
 	case a.form == anything:
 		return true
-	case b.form == literal:
-		return a.match(b.lo)
+	case single:
+		return a.match(only)
 	case a.count < b.count:
 		return false
+	case a.bits != nil && b.bits != nil:
+		return a.bits.covers(b.bits)
+	case a.bits != nil:
+		return bitsCover(a, b)
+	case b.bits != nil:
+		return coverBits(a, b)
 	}
 	return a.automaton().covers(b.automaton())
 }
 
 // overlaps reports whether the two have a number in common.
 func overlaps(a, b *segment) bool {
+	if only, single := a.single(); single {
+		return b.match(only)
+	}
+	if only, single := b.single(); single {
+		return a.match(only)
+	}
 	switch {
-	case a.form == literal:
-		return b.match(a.lo)
-	case b.form == literal:
-		return a.match(b.lo)
 	case a.form == anything || b.form == anything:
 		return true
+	case a.bits != nil && b.bits != nil:
+		return a.bits.meets(b.bits)
+	case a.bits != nil:
+		return meetBits(a, b)
+	case b.bits != nil:
+		return meetBits(b, a)
 	}
 	return a.automaton().meets(b.automaton())
 }
