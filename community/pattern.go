@@ -489,6 +489,9 @@ func (p *Pattern) UnmarshalText(text []byte) error {
 // the zero Pattern.
 func PatternOf(v Value) Pattern {
 	text := v.String()
+	if _, ok := v.Admin(); !ok && v.kind == Extended {
+		return Pattern{} // an IPv4 address would be read as an ERE
+	}
 	if strings.HasPrefix(text, "0x") {
 		text = v.Typed()
 	}
