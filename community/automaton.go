@@ -19,8 +19,11 @@ type automaton struct {
 	bounded bool
 }
 
-// most bounds the states of an automaton.
-const most = 4096
+// most bounds the states of an automaton, and patientWork the steps to make one.
+const (
+	most        = 4096
+	patientWork = 1 << 20
+)
 
 // compile makes an automaton of an ERE, anchored at both ends; nil if it is too
 // complex or wrong. Of its texts only numbers up to widest stay.
@@ -94,9 +97,13 @@ func explore(p *syntax.Prog, longest int) *automaton {
 	if add(closure(p, []uint32{uint32(p.Start)}, true), 0) < 0 {
 		return a
 	}
+	work := 0
 	for i := 0; i < len(sets); i++ {
 		if depth[i] == longest {
 			continue
+		}
+		if work += len(sets[i]); work > patientWork/10 {
+			return nil
 		}
 		for d := range 10 {
 			var to []uint32

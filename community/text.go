@@ -58,7 +58,7 @@ func (v Value) extendedString() string {
 			return fmt.Sprintf("%s:%s:%d", prefix, netip.AddrFrom4([4]byte(value[:4])), binary.BigEndian.Uint16(value[4:]))
 		case typeFourOctetAS:
 			// A small ASN in four octets is another community than the same ASN in
-			// two (RFC 5668, section 3); only its digits in hex tell them apart.
+			// two (RFC 5668); only its digits in hex tell them apart.
 			if asn := binary.BigEndian.Uint32(value); asn > 0xFFFF {
 				return fmt.Sprintf("%s:%d:%d", prefix, asn, binary.BigEndian.Uint16(value[4:]))
 			}
