@@ -273,7 +273,27 @@ func (a *automaton) countTexts(longest int) float64 {
 }
 
 // meets reports whether both accept some number.
-func (a *automaton) meets(b *automaton) bool { return slices.Contains(a.and(b).accept, true) }
+func (a *automaton) meets(b *automaton) bool {
+	if len(a.next) == 0 || len(b.next) == 0 {
+		return false
+	}
+	known := map[pair]bool{{}: true}
+	open := []pair{{}}
+	for len(open) > 0 {
+		p := open[len(open)-1]
+		open = open[:len(open)-1]
+		if a.accept[p.a] && b.accept[p.b] {
+			return true
+		}
+		for d, to := range a.next[p.a] {
+			if step := (pair{to, b.next[p.b][d]}); step.a >= 0 && step.b >= 0 && !known[step] {
+				known[step] = true
+				open = append(open, step)
+			}
+		}
+	}
+	return false
+}
 
 // covers reports whether a accepts all that b accepts.
 func (a *automaton) covers(b *automaton) bool {

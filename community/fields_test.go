@@ -200,10 +200,12 @@ func TestFieldsAgreeWithASlowMatcher(t *testing.T) {
 			t.Skip(err)
 		}
 		covers, covered, overlaps, count := true, true, false, 0
+		least, largest := uint32(0xFFFFFFFF), uint32(0)
 		for n := range uint32(0x10000) {
 			inA, inB := slowA(n), slowB(n)
 			if inA {
 				count++
+				least, largest = min(least, n), max(largest, n)
 			}
 			covers, covered, overlaps = covers && (inA || !inB), covered && (inB || !inA), overlaps || inA && inB
 			if got := p.Match(NewStandard(64500, uint16(n))); got != inA {
@@ -215,6 +217,9 @@ func TestFieldsAgreeWithASlowMatcher(t *testing.T) {
 		}
 		if got := p.segs[1].count; got != float64(count) {
 			t.Fatalf("%s has %v numbers, want %d", p, got, count)
+		}
+		if lo, hi := p.Bounds(); lo[1] != least || hi[1] != largest || lo[0] != 64500 || hi[0] != 64500 {
+			t.Fatalf("%s is from %v to %v, want %d to %d", p, lo, hi, least, largest)
 		}
 	})
 }

@@ -394,6 +394,11 @@ func (p Pattern) Covers(q Pattern) bool {
 		return false
 	}
 	for i := range p.segs {
+		if q.segs[i].least < p.segs[i].least || q.segs[i].largest > p.segs[i].largest {
+			return false
+		}
+	}
+	for i := range p.segs {
 		if !covers(&p.segs[i], &q.segs[i]) {
 			return false
 		}
@@ -406,6 +411,11 @@ func (p Pattern) Covers(q Pattern) bool {
 func (p Pattern) Overlaps(q Pattern) bool {
 	if !p.comparable(q) {
 		return false
+	}
+	for i := range p.segs {
+		if p.segs[i].largest < q.segs[i].least || q.segs[i].largest < p.segs[i].least {
+			return false
+		}
 	}
 	for i := range p.segs {
 		if !overlaps(&p.segs[i], &q.segs[i]) {

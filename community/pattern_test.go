@@ -230,6 +230,9 @@ func TestSetsOfNumbersAgreeWithASlowMatcher(t *testing.T) {
 				t.Fatalf("%s matches %d: %v", p, n, got)
 			}
 		}
+		if lo, hi := p.Bounds(); !slowA(lo[1]) || !slowA(hi[1]) || lo[1] > hi[1] {
+			t.Fatalf("%s is from %v to %v", p, lo, hi)
+		}
 		if p.Covers(q) != covers || p.Overlaps(q) != overlaps || q.Overlaps(p) != overlaps {
 			t.Fatalf("%s and %s: covers %v, overlaps %v, %v, want %v, %v", p, q, p.Covers(q), p.Overlaps(q), q.Overlaps(p), covers, overlaps)
 		}

@@ -30,8 +30,10 @@ type segment struct {
 	vars   []run // of a template
 	auto   *automaton
 	widest uint32
-	count  float64 // of numbers matched
-	open   int     // digits left open by a template or by fields
+	// least and largest bound the numbers.
+	least, largest uint32
+	count          float64 // of numbers matched
+	open           int     // digits left open by a template or by fields
 
 	// Of fields; auto is that of decimal ones.
 	layout    Layout
@@ -82,6 +84,9 @@ func parseSegment(text string, widest uint32) (segment, error) {
 	}
 	if err == nil && s.count == 0 {
 		err = fmt.Errorf("%s has no number of 0..%d", quote(text), widest)
+	}
+	if err == nil {
+		s.least, s.largest = s.bounds()
 	}
 	return s, err
 }
@@ -481,6 +486,8 @@ func covers(a, b *segment) bool {
 		return a.match(only)
 	case a.count < b.count:
 		return false
+	case a.form == ranged && b.form == ranged:
+		return !slices.ContainsFunc(b.spans, func(sp span) bool { return !a.holds(sp) })
 	case a.bits != nil && b.bits != nil:
 		return a.bits.covers(b.bits)
 	case a.bits != nil:
@@ -489,6 +496,12 @@ func covers(a, b *segment) bool {
 		return coverBits(a, b)
 	}
 	return a.automaton().covers(b.automaton())
+}
+
+// holds reports whether all numbers of a span are in one of the segment's, which do not
+// touch each other.
+func (s *segment) holds(sp span) bool {
+	return slices.ContainsFunc(s.spans, func(own span) bool { return own.lo <= sp.lo && sp.hi <= own.hi })
 }
 
 // overlaps reports whether the two have a number in common.
@@ -502,6 +515,10 @@ func overlaps(a, b *segment) bool {
 	switch {
 	case a.form == anything || b.form == anything:
 		return true
+	case a.form == ranged && b.form == ranged:
+		return slices.ContainsFunc(a.spans, func(x span) bool {
+			return slices.ContainsFunc(b.spans, func(y span) bool { return x.lo <= y.hi && y.lo <= x.hi })
+		})
 	case a.bits != nil && b.bits != nil:
 		return a.bits.meets(b.bits)
 	case a.bits != nil:

@@ -221,7 +221,7 @@ func (y *yangReader) pattern(n *node, e *registry.Entry, p community.Pattern, er
 func (y *yangReader) admin(n *node, leaf string, widest uint32) uint32 {
 	before := len(y.problems)
 	admin := y.leafNumber(n, leaf, widest)
-	private := admin >= 64512 && admin <= 65534 || admin >= 4200000000 && admin <= 4294967294
+	private := registry.YANGPrivate(admin, leaf == "asn4")
 	if len(y.problems) == before && y.hasID && admin != y.system && !private {
 		y.problem(n.member(leaf), "global-admin must be private ASN or match autonomous-system-id")
 	}
