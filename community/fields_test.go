@@ -139,6 +139,19 @@ func TestTheMoreSpecificFieldsComeFirst(t *testing.T) {
 	}
 }
 
+// remembered asks match once for each text.
+func remembered(match func(string) bool) func(string) bool {
+	known := map[string]bool{}
+	return func(text string) bool {
+		matches, ok := known[text]
+		if !ok {
+			matches = match(text)
+			known[text] = matches
+		}
+		return matches
+	}
+}
+
 // drawFields draws fields and a slow matcher beside them.
 func drawFields(t *rapid.T) (string, func(uint32) bool) {
 	layout := Layout{Binary: rapid.Bool().Draw(t, "binary")}
@@ -148,7 +161,7 @@ func drawFields(t *rapid.T) (string, func(uint32) bool) {
 		left = 16
 		expressions = expressions[:6]
 	}
-	var slow []*regexp.Regexp
+	var slow []func(string) bool
 	for left > 0 && (len(slow) < 3 || layout.Binary) {
 		length := rapid.IntRange(1, left).Draw(t, "length")
 		if layout.Binary && len(slow) == 3 {
@@ -156,7 +169,7 @@ func drawFields(t *rapid.T) (string, func(uint32) bool) {
 		}
 		e := rapid.SampledFrom(expressions).Draw(t, "expression")
 		layout.Fields = append(layout.Fields, Field{fmt.Sprintf("f%d", len(slow)), length, e})
-		slow = append(slow, regexp.MustCompilePOSIX("^("+e+")$"))
+		slow = append(slow, remembered(regexp.MustCompilePOSIX("^("+e+")$").MatchString))
 		left -= length
 	}
 	total := 0
@@ -171,11 +184,11 @@ func drawFields(t *rapid.T) (string, func(uint32) bool) {
 		if len(text) > total {
 			return false
 		}
-		if len(slow) == 1 && !layout.Binary && slow[0].MatchString(strconv.Itoa(int(n))) {
+		if len(slow) == 1 && !layout.Binary && slow[0](strconv.Itoa(int(n))) {
 			return true
 		}
 		for i, f := range layout.Fields {
-			if !slow[i].MatchString(text[:f.Length]) {
+			if !slow[i](text[:f.Length]) {
 				return false
 			}
 			text = text[f.Length:]
@@ -299,4 +312,19 @@ func TestTypedValuesAreReadBack(t *testing.T) {
 			t.Fatalf("%s is no pattern of %s", p, v)
 		}
 	})
+}
+
+func TestAHostileExpressionEndsEarlyAndALongListDoesNot(t *testing.T) {
+	hostile := "64500:1:bin(A=" + strings.Repeat("(0?1?2?3?4?5?6?7?8?9?)", 180) + ")"
+	if p, err := ParsePattern(hostile); err == nil || !strings.Contains(err.Error(), "too complex") {
+		t.Errorf("%v, %v", p, err)
+	}
+	var list []string
+	for n := range 800 {
+		list = append(list, strconv.Itoa(1000+7*n))
+	}
+	p := mustPattern(t, "64500:dec(A="+strings.Join(list, "|")+")")
+	if !p.Match(NewStandard(64500, 1007)) || p.Match(NewStandard(64500, 1008)) || p.segs[1].count != 800 {
+		t.Errorf("a list of 800 numbers has %v", p.segs[1].count)
+	}
 }
