@@ -268,7 +268,8 @@ func TestMatchOfFieldsAllocatesNothing(t *testing.T) {
 
 func TestATypeAndAnExtendedWordMeet(t *testing.T) {
 	rt, two, four, stays := mustPattern(t, "rt:65001:nnn"), mustPattern(t, "0x00:0x02:65001:nnn"), mustPattern(t, "0x02:0x02:65001:nnn"), mustPattern(t, "0x40:0x02:65001:nnn")
-	if !rt.Covers(two) || !rt.Covers(four) || two.Covers(rt) || !two.Overlaps(rt) || two.Overlaps(four) || rt.Overlaps(stays) {
+	if !rt.Covers(two) || !rt.Covers(four) || two.Covers(rt) || !two.Overlaps(rt) || two.Overlaps(four) || rt.Overlaps(stays) ||
+		!rt.Same(two) || !two.Same(rt) || two.Same(four) {
 		t.Error("a pattern of a type and one of a word do not compare")
 	}
 }

@@ -236,6 +236,9 @@ func TestSetsOfNumbersAgreeWithASlowMatcher(t *testing.T) {
 		if p.Covers(q) != covers || p.Overlaps(q) != overlaps || q.Overlaps(p) != overlaps {
 			t.Fatalf("%s and %s: covers %v, overlaps %v, %v, want %v, %v", p, q, p.Covers(q), p.Overlaps(q), q.Overlaps(p), covers, overlaps)
 		}
+		if got, want := p.Same(q), covers && p.segs[1].count == q.segs[1].count; got != want {
+			t.Fatalf("%s and %s are the same: %v", p, q, got)
+		}
 		if got := p.segs[1].count; got != float64(count) {
 			t.Fatalf("%s has %v numbers, want %d", p, got, count)
 		}

@@ -107,13 +107,58 @@ func specific(a, b registry.Entry) int {
 	return p.Compare(q)
 }
 
-// pattern is how an entry's pattern is written where fields have no spelling: one value
-// as a value.
-func pattern(e registry.Entry) string {
-	if v, ok := e.Pattern.Value(); ok && hasFields(e.Pattern) {
-		return v.String()
+// pattern is how an entry's pattern is written where fields have no spelling of their own:
+// one value as a value, decimal fields as a template or an ERE. It is false if there is no
+// such spelling of the same values.
+func pattern(e registry.Entry) (string, bool) {
+	p := e.Pattern
+	text := strings.TrimSuffix(p.String(), strings.Join(p.Parts(), ":"))
+	typ, sub, extended := p.Type()
+	v, single := p.Value()
+	switch {
+	case single && (extended || hasFields(p)):
+		if text = v.String(); strings.HasPrefix(text, "0x") {
+			text = v.Typed()
+		}
+		return text, true
+	case !hasFields(p):
+		return p.String(), true
+	case extended && typ == 0 && sub == 2:
+		text = "rt:"
+	case extended && typ == 0 && sub == 3:
+		text = "ro:"
 	}
-	return e.Pattern.String()
+	for place, part := range p.Parts() {
+		if layout, ok := p.Layout(place); ok {
+			part = plain(layout)
+		}
+		if place > 0 {
+			text += ":"
+		}
+		text += part
+	}
+	q, err := community.ParsePattern(text)
+	return text, err == nil && q.Same(p) && !hasFields(q)
+}
+
+// plain is a spelling of decimal fields, which may have other values.
+func plain(l community.Layout) string {
+	const any = "[0-9]"
+	var b strings.Builder
+	for _, f := range l.Fields {
+		switch e := f.Expression; {
+		case slices.Contains([]string{".*", ".+", any + "*", any + "+"}, e) && f.Length > 0:
+			b.WriteString(strings.Repeat(any, f.Length))
+		case strings.Contains(e, "|"):
+			b.WriteString("(" + e + ")")
+		default:
+			b.WriteString(strings.TrimSuffix(strings.TrimPrefix(e, "^"), "$"))
+		}
+	}
+	if text := strings.ReplaceAll(b.String(), any, "x"); strings.Trim(text, "x0123456789") == "" && text != "x" {
+		return text
+	}
+	return b.String()
 }
 
 func hasFields(p community.Pattern) bool {
@@ -123,6 +168,20 @@ func hasFields(p community.Pattern) bool {
 		}
 	}
 	return false
+}
+
+// noSpelling is why fields are left out.
+const noSpelling = "its fields have no spelling outside of the YANG module"
+
+// legends are what an entry says of digits; not that they are themselves.
+func legends(e registry.Entry) []string {
+	var out []string
+	for _, l := range e.Legends {
+		if l.Meaning != "*" {
+			out = append(out, l.String())
+		}
+	}
+	return out
 }
 
 // oneLine is a text without line ends and with single blanks.
@@ -162,10 +221,14 @@ func Markdown(w io.Writer, entries []registry.Entry, set Set) error {
 		fmt.Fprintf(out, "\n## %s\n\n| Community | Meaning |\n| --- | --- |\n", s.title)
 		for _, e := range s.entries {
 			meaning := cell(e.Meaning)
-			for _, l := range e.Legends {
-				meaning += "<br>" + cell(legend(l))
+			for _, l := range legends(e) {
+				meaning += "<br>" + cell(l)
 			}
-			fmt.Fprintf(out, "| `%s` | %s |\n", strings.ReplaceAll(pattern(e), "|", `\|`), meaning)
+			text, ok := pattern(e)
+			if !ok {
+				text = e.Pattern.String()
+			}
+			fmt.Fprintf(out, "| `%s` | %s |\n", strings.ReplaceAll(text, "|", `\|`), meaning)
 		}
 	}
 	return out.Flush()
@@ -174,15 +237,4 @@ func Markdown(w io.Writer, entries []registry.Entry, set Set) error {
 // cell is a text that stays in its cell, and that is text to a reader of HTML.
 func cell(text string) string {
 	return strings.NewReplacer("|", `\|`, "<", "&lt;", ">", "&gt;", "&", "&amp;").Replace(oneLine(text))
-}
-
-// legend is VARIABLE=DIGITS: MEANING.
-func legend(l registry.Legend) string {
-	switch {
-	case l.Meaning == "*":
-		return l.Var + ": as it is"
-	case l.Digits == "":
-		return l.Var + ": " + oneLine(l.Meaning)
-	}
-	return l.Var + "=" + l.Digits + ": " + oneLine(l.Meaning)
 }

@@ -172,6 +172,9 @@ func readRemarks(t *rapid.T, text string) []remark {
 		}
 		body, ok := strings.CutPrefix(line, remarks)
 		if !ok {
+			body, ok = strings.CutPrefix(line, fold)
+		}
+		if !ok {
 			t.Fatalf("no remark: %q", line)
 		}
 		rest := strings.TrimLeft(body, " ")
@@ -229,18 +232,18 @@ func TestRemarksAreReadBackAsTheyWereWritten(t *testing.T) {
 			t.Fatalf("%d entries of %d:\n%s", len(got), len(want), &out)
 		}
 		for i, e := range want {
-			if got[i].pattern != pattern(e) || got[i].meaning != latin(e.Meaning) || got[i].kind != e.Kind || len(got[i].legends) != len(e.Legends) {
+			if text, _ := pattern(e); got[i].pattern != text || got[i].meaning != latin(e.Meaning) || got[i].kind != e.Kind || len(got[i].legends) != len(e.Legends) {
 				t.Fatalf("%+v was %+v in\n%s", got[i], e, &out)
 			}
 			for j, l := range e.Legends {
-				if got[i].legends[j] != latin(legend(l)) {
+				if got[i].legends[j] != latin(l.String()) {
 					t.Fatalf("the legend %q was %+v", got[i].legends[j], l)
 				}
 			}
 		}
 		for _, p := range problems {
 			texts := entries[p.Line-1].Meaning + fmt.Sprint(entries[p.Line-1].Legends)
-			if !strings.Contains(texts, "東京") && !strings.Contains(texts, "wwww") {
+			if !strings.Contains(texts, "東京") && !strings.Contains(texts, "wwww") && p.Reason != noSpelling {
 				t.Fatalf("left out: %v", p)
 			}
 		}
@@ -265,7 +268,7 @@ func TestNLNOGIsReadBackAsItWasWritten(t *testing.T) {
 			if err != nil || len(want) == 0 {
 				t.Fatalf("%s: %v", line, err)
 			}
-			if e := want[0]; meaning != oneLine(e.Meaning) || !p.Covers(e.Pattern) || !e.Pattern.Covers(p) && !strings.HasPrefix(e.Pattern.String(), "0x") {
+			if e := want[0]; !strings.HasPrefix(meaning, oneLine(e.Meaning)) || !p.Same(e.Pattern) {
 				t.Fatalf("%q was %+v", line, e)
 			}
 			want = want[1:]
@@ -291,7 +294,7 @@ func TestYANGIsValidAndReadBackAsItWasWritten(t *testing.T) {
 		for _, e := range got {
 			var twin *registry.Entry
 			for i, o := range entries {
-				if o.Pattern.Kind() == e.Pattern.Kind() && o.Pattern.Covers(e.Pattern) && (e.Pattern.Covers(o.Pattern) || strings.HasPrefix(o.Pattern.String(), "rt:")) &&
+				if o.Pattern.Same(e.Pattern) &&
 					o.Kind == e.Kind && strings.HasPrefix(e.Meaning, o.Meaning) {
 					twin = &entries[i]
 				}

@@ -14,26 +14,24 @@ import (
 
 // NLNOG writes the form of the text files of NLNOG's looking glass: PATTERN,MEANING a
 // line. A number of a pattern is digits with x for any digit, a range, or nnn for any
-// number, which other placeholders become. What else there is, such as sets, EREs, other
-// letters for digits, fields and legends, the form cannot carry.
+// number, which other placeholders become; what legends say stands behind the meaning.
+// What else there is, such as sets, EREs and other letters for digits, the form cannot
+// carry.
 func NLNOG(w io.Writer, entries []registry.Entry) ([]registry.Problem, error) {
 	var problems []registry.Problem
 	out := bufio.NewWriter(w)
 	for _, s := range sections(entries) {
 		fmt.Fprintf(out, "# %s\n", s.title)
 		for _, e := range s.entries {
-			text, reason := nlnogPattern(e.Pattern)
-			switch {
-			case reason == "" && oneLine(e.Meaning) == "":
+			text, reason := nlnogPattern(e)
+			if reason == "" && oneLine(e.Meaning) == "" {
 				reason = "it has no meaning"
-			case reason == "" && len(e.Legends) > 0:
-				reason = "the form has no place for what some digits mean"
 			}
 			if reason != "" {
 				problems = append(problems, problem(e, "%s", reason))
 				continue
 			}
-			fmt.Fprintf(out, "%s,%s\n", text, oneLine(e.Meaning))
+			fmt.Fprintf(out, "%s,%s\n", text, strings.Join(append([]string{oneLine(e.Meaning)}, legends(e)...), "; "))
 		}
 	}
 	return problems, out.Flush()
@@ -45,28 +43,34 @@ var (
 )
 
 // nlnogPattern is the form's pattern, or why there is none.
-func nlnogPattern(p community.Pattern) (text, reason string) {
+func nlnogPattern(e registry.Entry) (text, reason string) {
+	text, ok := pattern(e)
+	if !ok {
+		return "", noSpelling
+	}
+	p, err := community.ParsePattern(text)
+	if err != nil {
+		return "", err.Error()
+	}
 	word := ""
 	if typ, sub, ok := p.Type(); ok {
 		switch {
-		case strings.HasPrefix(p.String(), "rt:"), typ&^2 == 0 && sub == 2:
+		case typ&^2 == 0 && sub == 2:
 			word = "rt "
-		case strings.HasPrefix(p.String(), "ro:"), typ&^2 == 0 && sub == 3:
+		case typ&^2 == 0 && sub == 3:
 			word = "soo "
 		default:
 			return "", "the form has rt and soo only of the extended communities"
 		}
 	}
-	if v, ok := p.Value(); ok && p.Kind() != community.Extended {
+	if v, ok := p.Value(); ok && word == "" {
 		return v.String(), ""
 	}
-	parts := p.Parts()
-	expressions := p.Expressions()
+	parts, expressions := p.Parts(), p.Expressions()
 	for i, part := range parts {
-		layout, hasLayout := p.Layout(i)
 		switch {
 		case nlnogDigits.MatchString(part), nlnogRange.MatchString(part):
-		case expressions[i] == ".*", hasLayout && len(layout.Fields) == 1 && slices.Contains([]string{".*", "[0-9]+", "[0-9]*"}, layout.Fields[0].Expression):
+		case slices.Contains([]string{".*", "[0-9]+", "[0-9]*"}, expressions[i]):
 			parts[i] = "nnn"
 		default:
 			return "", fmt.Sprintf("the form has digits, x, ranges and nnn, not %s", part)

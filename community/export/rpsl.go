@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"fmt"
 	"io"
+	"regexp"
 	"strings"
 	"unicode/utf8"
 
@@ -14,14 +15,20 @@ const (
 	remarks = "remarks:        "
 	columns = 80
 	room    = columns - len(remarks)
+	// fold begins a line that goes on with the attribute before it (RFC 2622, section 2).
+	fold = "                "
 	// widestColumn bounds the column of the patterns; a longer pattern has a line of its own.
 	widestColumn = 24
 )
 
+// mentions finds what a reader of remarks may take for a community.
+var mentions = regexp.MustCompile(`[0-9]:[^ ]`)
+
 // RPSL writes remarks of an aut-num object (RFC 2622, section 6): a heading for each
 // kind, then a line for each community, with its meaning behind it and further lines of
-// that indented, and then those of its legend, VARIABLE=DIGITS: MEANING. No line has more
-// than 80 columns. All letters are in ISO 8859-1 (the text itself is UTF-8): Cyrillic is
+// that indented, and then those of its legend, VARIABLE=DIGITS: MEANING. Further lines in
+// which a community is mentioned are folded into the attribute, so that nobody takes the
+// mention for a definition. No line has more than 80 columns. All letters are in ISO 8859-1 (the text itself is UTF-8): Cyrillic is
 // transliterated. An entry with others, with a word longer than a line, or without
 // meaning is left out.
 func RPSL(w io.Writer, entries []registry.Entry) ([]registry.Problem, error) {
@@ -42,8 +49,8 @@ func RPSL(w io.Writer, entries []registry.Entry) ([]registry.Problem, error) {
 		if len(lines) == 0 {
 			continue
 		}
-		for _, line := range append([]string{rule, s.title, rule}, lines...) {
-			fmt.Fprintln(out, strings.TrimRight(remarks+line, " "))
+		for _, line := range append([]string{remarks + rule, remarks + s.title, remarks + rule}, lines...) {
+			fmt.Fprintln(out, strings.TrimRight(line, " "))
 		}
 	}
 	return problems, out.Flush()
@@ -53,7 +60,8 @@ func RPSL(w io.Writer, entries []registry.Entry) ([]registry.Problem, error) {
 func column(entries []registry.Entry) int {
 	width := 0
 	for _, e := range entries {
-		if n := utf8.RuneCountInString(pattern(e)); n <= widestColumn {
+		text, _ := pattern(e)
+		if n := utf8.RuneCountInString(text); n <= widestColumn {
 			width = max(width, n)
 		}
 	}
@@ -63,14 +71,17 @@ func column(entries []registry.Entry) int {
 // rpslLines are the lines of an entry, or why there are none.
 func rpslLines(e registry.Entry, width int) (lines []string, reason string) {
 	meaning, odd := registry.Latin1(oneLine(e.Meaning))
-	text, odder := registry.Latin1(pattern(e))
+	spelled, ok := pattern(e)
+	text, odder := registry.Latin1(spelled)
 	odd = append(odd, odder...)
 	texts := []string{oneLine(meaning)}
-	for _, l := range e.Legends {
-		t, odder := registry.Latin1(legend(l))
+	for _, l := range legends(e) {
+		t, odder := registry.Latin1(l)
 		texts, odd = append(texts, oneLine(t)), append(odd, odder...)
 	}
 	switch {
+	case !ok:
+		return nil, noSpelling
 	case len(odd) > 0:
 		return nil, fmt.Sprintf("%q cannot be written in ISO 8859-1, and has no Latin letters; the RIPE DB would make question marks of it", string(odd))
 	case texts[0] == "":
@@ -81,7 +92,7 @@ func rpslLines(e registry.Entry, width int) (lines []string, reason string) {
 	indent := strings.Repeat(" ", width)
 	first := text + strings.Repeat(" ", max(0, width-utf8.RuneCountInString(text)))
 	if utf8.RuneCountInString(text)+2 > width {
-		lines, first = append(lines, text), indent
+		lines, first = append(lines, remarks+text), indent
 	}
 	for i, t := range texts {
 		if i > 0 {
@@ -91,8 +102,12 @@ func rpslLines(e registry.Entry, width int) (lines []string, reason string) {
 		if word != "" {
 			return nil, fmt.Sprintf("the word %s is longer than a line of %d columns", word, columns)
 		}
+		begin := remarks
 		for _, part := range wrapped {
-			lines = append(lines, first+part)
+			lines = append(lines, begin+first+part)
+			if mentions.MatchString(strings.Join(wrapped[1:], " ")) {
+				begin = fold
+			}
 			first = indent
 			if i > 0 {
 				first = indent + "    "

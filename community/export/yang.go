@@ -127,7 +127,7 @@ func yangEntry(e registry.Entry) yangCommunity {
 		locals = append(locals, local)
 	}
 	for _, l := range legends {
-		c.Description = strings.TrimPrefix(c.Description+"; "+legend(l), "; ")
+		c.Description = strings.TrimPrefix(c.Description+"; "+l.String(), "; ")
 	}
 	if utf8.RuneCountInString(c.Description) > 65535 {
 		c.Description = e.Meaning

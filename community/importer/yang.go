@@ -84,7 +84,7 @@ func (y *yangReader) known(n *node, names ...string) {
 
 // set reads the container bgp-communities.
 func (y *yangReader) set(top *node) {
-	if !y.is(top, object) {
+	if !y.is(top, jsonObject) {
 		return
 	}
 	y.known(top, "serial", "autonomous-system-id", "uri", "description", "contact-url", "contact", "regular", "extended", "large")
@@ -232,7 +232,7 @@ func (y *yangReader) admin(n *node, leaf string, widest uint32) uint32 {
 func (y *yangReader) layout(n *node, container string, e *registry.Entry) community.Layout {
 	var l community.Layout
 	c := n.member(container)
-	if c == nil || !y.is(c, object) {
+	if c == nil || !y.is(c, jsonObject) {
 		if c == nil {
 			y.problem(n, "%s is missing: what the number may be is not said", container)
 		}

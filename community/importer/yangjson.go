@@ -16,11 +16,11 @@ import (
 type shape string
 
 const (
-	object shape = "an object"
-	array  shape = "a list"
-	str    shape = "a string"
-	num    shape = "a number"
-	other  shape = "true, false or null"
+	jsonObject shape = "an object"
+	jsonList   shape = "a list"
+	jsonText   shape = "a string"
+	jsonNumber shape = "a number"
+	jsonOther  shape = "true, false or null"
 )
 
 // node is a JSON value with its place.
@@ -38,8 +38,8 @@ type member struct {
 	value *node
 }
 
-// deepest bounds how deep values may stand in each other.
-const deepest = 32
+// yangDeepest bounds how deep values may stand in each other.
+const yangDeepest = 32
 
 // parseNode reads one JSON value and nothing behind it. A member's name loses the prefix
 // of our module where it is not at the top (RFC 7951, section 4).
@@ -53,7 +53,7 @@ func parseNode(text []byte) (*node, error) {
 	if _, err := p.dec.Token(); !errors.Is(err, io.EOF) {
 		return nil, fmt.Errorf("line %d: there is something behind the JSON value", p.here())
 	}
-	if n.shape != object {
+	if n.shape != jsonObject {
 		return nil, fmt.Errorf("%s, not an object", n.shape)
 	}
 	return n, nil
@@ -90,12 +90,12 @@ func (p *nodeParser) value(path string, depth int) (*node, error) {
 	if err != nil {
 		return nil, err
 	}
-	n := &node{line: p.here(), path: path, shape: other}
+	n := &node{line: p.here(), path: path, shape: jsonOther}
 	if n.path == "" {
 		n.path = "/"
 	}
-	if depth > deepest {
-		return nil, fmt.Errorf("line %d: more than %d values in each other", n.line, deepest)
+	if depth > yangDeepest {
+		return nil, fmt.Errorf("line %d: more than %d values in each other", n.line, yangDeepest)
 	}
 	switch t := t.(type) {
 	case json.Delim:
@@ -104,15 +104,15 @@ func (p *nodeParser) value(path string, depth int) (*node, error) {
 		}
 		return n, p.array(n, path, depth)
 	case json.Number:
-		n.shape, n.text = num, t.String()
+		n.shape, n.text = jsonNumber, t.String()
 	case string:
-		n.shape, n.text = str, t
+		n.shape, n.text = jsonText, t
 	}
 	return n, nil
 }
 
 func (p *nodeParser) object(n *node, path string, depth int) error {
-	n.shape = object
+	n.shape = jsonObject
 	seen := map[string]bool{}
 	for p.dec.More() {
 		t, err := p.token()
@@ -138,7 +138,7 @@ func (p *nodeParser) object(n *node, path string, depth int) error {
 }
 
 func (p *nodeParser) array(n *node, path string, depth int) error {
-	n.shape = array
+	n.shape = jsonList
 	for p.dec.More() {
 		v, err := p.value(fmt.Sprintf("%s[%d]", path, len(n.items)), depth+1)
 		if err != nil {
@@ -172,15 +172,15 @@ func (y *yangReader) is(n *node, want shape) bool {
 func (y *yangReader) list(n *node, name, key string) iter.Seq[*node] {
 	return func(yield func(*node) bool) {
 		l := n.member(name)
-		if l == nil || !y.is(l, array) {
+		if l == nil || !y.is(l, jsonList) {
 			return
 		}
 		seen := map[string]bool{}
 		for _, item := range l.items {
-			if !y.is(item, object) {
+			if !y.is(item, jsonObject) {
 				continue
 			}
-			if k := item.member(key); k != nil && k.shape == str {
+			if k := item.member(key); k != nil && k.shape == jsonText {
 				if seen[k.text] {
 					y.problem(k, "the %s %s stands in the list twice", key, brief64(k.text))
 					continue
@@ -199,7 +199,7 @@ func (y *yangReader) list(n *node, name, key string) iter.Seq[*node] {
 
 // number reads an unsigned integer, a JSON number without fraction (RFC 7951, section 6.1).
 func (y *yangReader) number(n *node, widest uint32) (uint32, bool) {
-	if !y.is(n, num) {
+	if !y.is(n, jsonNumber) {
 		return 0, false
 	}
 	v, err := strconv.ParseUint(n.text, 10, 64)
@@ -222,7 +222,7 @@ func (y *yangReader) leafNumber(n *node, name string, widest uint32) uint32 {
 
 // text reads a string of least to most characters.
 func (y *yangReader) text(n *node, least, most int) (string, bool) {
-	if !y.is(n, str) {
+	if !y.is(n, jsonText) {
 		return "", false
 	}
 	if size := utf8.RuneCountInString(n.text); size < least || size > most {

@@ -7,6 +7,8 @@ import (
 	"reflect"
 	"slices"
 	"strings"
+
+	"github.com/catchment-bgp/catchment/community"
 )
 
 // DifferenceCode says how two sets of entries differ.
@@ -61,8 +63,8 @@ func (s Source) String() string {
 }
 
 // Diff returns how b differs from a, in the order of the patterns; the result is never
-// nil. Entries are the same if pattern and owner are, and if they say the same: case,
-// blanks and marks at the ends of a meaning do not count. It takes time in proportion to
+// nil. Entries are the same if their values are, in whatever spelling, and their owner, and
+// if they say the same: case, blanks and marks at the ends of a meaning do not count. It takes time in proportion to
 // the number of entries.
 func Diff(a, b []Entry) []Difference {
 	return compare(a, b, differs, [3]DifferenceCode{Removed, Changed, Added})
@@ -88,15 +90,37 @@ func (e *Entry) identity() identity {
 	return identity{e.Pattern.String(), e.Owner}
 }
 
-func compare(a, b []Entry, differ func(a, b *Entry) string, codes [3]DifferenceCode) []Difference {
-	type sides struct{ a, b []*Entry }
-	all := map[identity]*sides{}
+// about is what entries of the same values have alike.
+type about struct {
+	kind           community.Kind
+	owner          uint32
+	least, largest [3]uint32
+}
+
+// sides are the entries of the same values, of the first set and of the second.
+type sides struct{ a, b []*Entry }
+
+// group puts the entries of both sets together that have the same values, in whatever
+// spelling. Of those between the same bounds mostAlike spellings are compared.
+func group(a, b []Entry) []*sides {
+	var all []*sides
+	same := map[identity]*sides{}
+	near := map[about][]*sides{}
 	at := func(e *Entry) *sides {
-		s := all[e.identity()]
-		if s == nil {
-			s = &sides{}
-			all[e.identity()] = s
+		id := e.identity()
+		if s := same[id]; s != nil {
+			return s
 		}
+		least, largest := e.Pattern.Bounds()
+		key := about{e.Pattern.Kind(), e.Owner, least, largest}
+		for _, s := range near[key][:min(len(near[key]), mostAlike)] {
+			if first := slices.Concat(s.a, s.b)[0]; first.Pattern.Same(e.Pattern) {
+				same[id] = s
+				return s
+			}
+		}
+		s := &sides{}
+		same[id], near[key], all = s, append(near[key], s), append(all, s)
 		return s
 	}
 	for i := range a {
@@ -107,8 +131,12 @@ func compare(a, b []Entry, differ func(a, b *Entry) string, codes [3]DifferenceC
 		s := at(&b[i])
 		s.b = append(s.b, &b[i])
 	}
+	return all
+}
+
+func compare(a, b []Entry, differ func(a, b *Entry) string, codes [3]DifferenceCode) []Difference {
 	out := []Difference{}
-	for _, s := range all {
+	for _, s := range group(a, b) {
 		s.a, s.b = unlike(s.a, s.b, differ)
 		for len(s.a) > 0 && len(s.b) > 0 {
 			out = append(out, Difference{codes[1], s.b[0].Pattern.String(), differ(s.a[0], s.b[0]), s.a[0], s.b[0]})
@@ -128,7 +156,8 @@ func compare(a, b []Entry, differ func(a, b *Entry) string, codes [3]DifferenceC
 	return out
 }
 
-// mostAlike bounds how many entries of one pattern are compared each with each.
+// mostAlike bounds how many entries of the same values, and how many spellings between the
+// same bounds, are compared each with each.
 const mostAlike = 64
 
 // unlike takes the pairs that do not differ out, but for what one pattern has too many
@@ -177,7 +206,7 @@ func differs(a, b *Entry) string {
 // misleads says in words what is published wrongly.
 func misleads(published, ours *Entry) string {
 	var words []string
-	if latin(published.Meaning) != latin(ours.Meaning) {
+	if latin(published.Meaning) != latin(ours.Meaning) && latin(published.Meaning) != latin(ours.inFull()) {
 		words = append(words, fmt.Sprintf("published %q, ours %q", published.Meaning, ours.Meaning))
 	}
 	if published.Kind != ours.Kind && published.Kind != KindUnknown && ours.Kind != KindUnknown {
@@ -187,6 +216,18 @@ func misleads(published, ours *Entry) string {
 		words = append(words, fmt.Sprintf("published action %s, ours %s", published.Action, ours.Action))
 	}
 	return strings.Join(words, "; ")
+}
+
+// inFull is the meaning with what the legends say behind it, as the forms have it that
+// have no place for legends.
+func (e *Entry) inFull() string {
+	text := e.Meaning
+	for _, l := range e.Legends {
+		if l.Meaning != "*" {
+			text += "; " + l.String()
+		}
+	}
+	return text
 }
 
 func latin(meaning string) string {

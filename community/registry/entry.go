@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"encoding/json"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/catchment-bgp/catchment/community"
@@ -77,6 +78,15 @@ type Legend struct {
 	Digits  string  `json:"digits"`           // a number or a range: 9, 1-3; "": any
 	Meaning string  `json:"meaning"`          // *: the digits themselves
 	Action  *Action `json:"action,omitempty"` // where these digits make it another one
+}
+
+// String is VARIABLE=DIGITS: MEANING, without the digits if it is any.
+func (l Legend) String() string {
+	meaning := strings.Join(strings.Fields(l.Meaning), " ")
+	if l.Digits == "" {
+		return l.Var + ": " + meaning
+	}
+	return l.Var + "=" + l.Digits + ": " + meaning
 }
 
 // Source is where an entry stands.

@@ -185,6 +185,13 @@ func TestLintComparesAnEntryWithThoseAroundItOnly(t *testing.T) {
 	}
 }
 
+func BenchmarkVerify10000(b *testing.B) {
+	entries := many(b, 10000)
+	for b.Loop() {
+		Verify(entries, entries)
+	}
+}
+
 func BenchmarkLint10000(b *testing.B) {
 	entries := many(b, 10000)
 	for b.Loop() {
@@ -211,6 +218,9 @@ func TestDiffAndVerify(t *testing.T) {
 	}
 	if got, want := got(Verify(a, b)), "wrong 64519:2, stale 64519:3, missing 64519:5"; got != want {
 		t.Errorf("Verify: %s, want %s", got, want)
+	}
+	if ds := Verify(lines(t, "64519:1xx x\n0:<AS> y\nrt:64519:nnn z"), lines(t, "64519:100-199 x\n0:nnn y\n0x00:0x02:64519:dec(A=.*) z")); len(ds) != 0 {
+		t.Errorf("other spellings differ: %v", ds)
 	}
 	if ds := Verify(a, a); len(ds) != 0 {
 		t.Errorf("the same differs: %v", ds)
