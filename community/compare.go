@@ -32,6 +32,15 @@ func (p Pattern) rank() rank {
 	return r
 }
 
+// Count is how many values p has, of an extended community without those that another
+// type of the same numbers makes.
+func (p Pattern) Count() float64 {
+	if p.kind == 0 {
+		return 0
+	}
+	return p.rank().values
+}
+
 // Covers reports whether every value of q is one of p. One of a certain type of
 // extended communities is taken to cover no rt: or ro:, which have two. Fields of bits
 // that are too many to be compared with digits are taken not to cover.

@@ -133,6 +133,31 @@ func TestLintTellsOfASNsThatDoNotFit(t *testing.T) {
 	}
 }
 
+func TestLintTellsOfAPatternWhoseValuesAllHaveEntries(t *testing.T) {
+	text := "64519:7-9 these\n64519:9 nine\n64519:7 seven\n64519:7 Seven.\n64519:8 these"
+	want := "1 warning shadowed 64519:7-9 3"
+	if got := told(Lint(lines(t, text), nil, quiet)); got != want {
+		t.Errorf("got\n%s\nwant\n%s", got, want)
+	}
+	want = "1 note shadowed 64519:7-9 2"
+	if got := told(Lint(lines(t, strings.TrimSuffix(text, "\n64519:8 these")), nil, quiet)); got != want && got != "1 note shadowed 64519:7-9 3" {
+		t.Errorf("got\n%s\nwant\n%s", got, want)
+	}
+}
+
+func TestValuesOfATypeAreExplained(t *testing.T) {
+	r := New(lines(t, "0x00:0x08:64519:bin(A/16=0*;B/16=.*) bits\n0x42:0x08:4200000001:dec(A=.*) stays")...)
+	for text, want := range map[string]string{"0x00:0x08:64519:7": "bits", "0x42:0x08:4200000001:7": "stays", "0x40:0x08:64519:7": ""} {
+		got := ""
+		for _, m := range r.Explain(value(t, text)) {
+			got += m.Meaning
+		}
+		if got != want {
+			t.Errorf("%s is explained %q, want %q", text, got, want)
+		}
+	}
+}
+
 func TestLintObeysThePublishedOrderOfYANG(t *testing.T) {
 	entries := lines(t, "64519:dec(A/1=1;B/2=.*) all\n64519:dec(A/1=1;B/2=07) seven\n64519:dec(A=200) two hundred")
 	want := "2 warning shadowed 64519:dec(A/1=1;B/2=07) 1"

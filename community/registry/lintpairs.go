@@ -15,10 +15,13 @@ const mostAround = 64
 
 // span is an entry and the numbers that it is between.
 type span struct {
-	e          *Entry
-	lo, hi     [3]uint32
-	narrower   int // entries that take values from it
-	firstTaker *Entry
+	e           *Entry
+	lo, hi      [3]uint32
+	narrower    int // entries that take values from it
+	firstTaker  *Entry
+	singles     float64 // values with an entry of their own
+	lastSingle  community.Value
+	firstSingle *Entry
 }
 
 // pairs compares the entries of one owner with those around them. Each entry is opened
@@ -50,7 +53,11 @@ func (l *linter) pairs() {
 		}
 	}
 	for _, s := range spans {
-		if s.narrower > 0 {
+		switch {
+		case s.singles > 0 && s.singles == s.e.Pattern.Count():
+			l.put(Defect{Code: Shadowed, Level: Warning, Pattern: s.e.Pattern.String(), At: s.e.Source, Other: &s.firstSingle.Source,
+				Words: fmt.Sprintf("each of its %.0f values has an entry of its own, %s and so on; it says nothing", s.singles, s.firstSingle.Pattern)})
+		case s.narrower > 0:
 			l.add(Shadowed, s.e, s.firstTaker, "%s, which is more specific, takes values from it%s", s.firstTaker.Pattern, andOthers(s.narrower-1))
 		}
 	}
@@ -75,6 +82,8 @@ func (l *linter) pair(a, b *span) {
 	if !p.Overlaps(q) {
 		return
 	}
+	a.own(b)
+	b.own(a)
 	same := Plain(a.e.Meaning) == Plain(b.e.Meaning)
 	over, under := p.Covers(q), q.Covers(p)
 	switch {
@@ -91,6 +100,18 @@ func (l *linter) pair(a, b *span) {
 	default:
 		l.add(Overlap, b.e, a.e, "some values mean %q here and %q there, and neither pattern is a part of the other", b.e.Meaning, a.e.Meaning)
 	}
+}
+
+// own counts the values of s that have entries of their own. Those come in their order.
+func (s *span) own(by *span) {
+	v, single := by.e.Pattern.Value()
+	if _, alsoSingle := s.e.Pattern.Value(); !single || alsoSingle || v == s.lastSingle || !s.e.Pattern.Match(v) {
+		return
+	}
+	if s.firstSingle == nil {
+		s.firstSingle = by.e
+	}
+	s.singles, s.lastSingle = s.singles+1, v
 }
 
 func (s *span) take(by *Entry) {
