@@ -55,7 +55,7 @@ func cutWord(text string) (rest string, subType byte) {
 // or, as in 0x00:0x03:65001:nnn, the type and the sub-type.
 func cutType(text string) (rest string, ext extended, err error) {
 	parts := strings.SplitN(text, ":", 3)
-	if len(parts) < 3 || !strings.HasPrefix(text, "0x") {
+	if strings.Count(outside(text), ":") < 3 || len(parts[0]) < 3 || !strings.HasPrefix(parts[0], "0x") || !strings.HasPrefix(parts[1], "0x") {
 		rest, ext.subType = cutWord(text)
 		return rest, ext, nil
 	}
