@@ -33,6 +33,7 @@ type rawCentral struct {
 	Addresses []string `yaml:"addresses,omitempty,flow"`
 	TLS       *rawTLS  `yaml:"tls,omitempty"`
 	Insecure  *bool    `yaml:"insecure,omitempty"`
+	Standby   *bool    `yaml:"standby,omitempty"`
 }
 
 type rawTLS struct {

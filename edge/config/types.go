@@ -41,6 +41,8 @@ type Central struct {
 	// Insecure speaks plain text, to loopback addresses only. TLS is empty then.
 	Insecure bool
 	TLS      TLS
+	// Standby says that the node is a reserve until the centre says otherwise.
+	Standby bool
 }
 
 // TLS names the files of a mutual TLS identity.
