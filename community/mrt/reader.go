@@ -7,7 +7,6 @@ import (
 	"iter"
 	"net/netip"
 	"slices"
-	"strconv"
 )
 
 // MaxRoutes is how many octets of path attributes the routes to one prefix may have
@@ -96,8 +95,7 @@ func (r *Reader) Problems() []Problem {
 		out = append(out, Problem{out[len(out)-1].Offset, fmt.Sprintf("and behind it %d more, not listed", r.dropped)})
 	}
 	for _, u := range r.unread {
-		subtype := strconv.Itoa(int(u.subtype))
-		out = append(out, Problem{u.first, fmt.Sprintf("type %d, subtype %s: not read; %d such records were passed over", u.kind, subtype, u.count)})
+		out = append(out, Problem{u.first, fmt.Sprintf("type %d, subtype %d: not read; %d such records were passed over", u.kind, u.subtype, u.count)})
 	}
 	return out
 }

@@ -54,8 +54,10 @@ func (r *Reader) tableDump(rec record) error {
 			}
 			end = len(rec.body)
 		}
-		if err := r.tableRoute(rec, afi, size, rec.body[at:end]); err != nil {
+		if err := r.tableRoute(rec, afi, size, rec.body[at:end]); final(err) {
 			return err
+		} else if err != nil { // the routes behind it can still be read
+			r.problem(rec.offset, fmt.Sprintf("%v; this route was left out", err))
 		}
 		at = end
 	}
