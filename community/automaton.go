@@ -19,8 +19,12 @@ type automaton struct {
 	bounded bool
 }
 
-// most bounds the states of an automaton.
-const most = 4096
+// most bounds the states of an automaton, and patientWork the instructions in the sets
+// that its states are made of: a hostile ERE ends early, a list of 700 numbers has 3,000.
+const (
+	most        = 4096
+	patientWork = 1 << 14
+)
 
 // compile makes an automaton of an ERE, anchored at both ends; nil if it is too
 // complex or wrong. Of its texts only numbers up to widest stay.
@@ -34,7 +38,10 @@ func compile(expression string, widest uint32) *automaton {
 
 // texts is the automaton of all texts of at most longestNumber digits that an ERE
 // matches as a whole; nil if it is too complex or wrong.
-func texts(expression string) *automaton {
+func texts(expression string) *automaton { return textsOf(expression, longestNumber) }
+
+// textsOf is texts of at most longest digits.
+func textsOf(expression string, longest int) *automaton {
 	tree, err := syntax.Parse("^("+expression+")$", syntax.POSIX)
 	if err != nil {
 		return nil
@@ -43,7 +50,7 @@ func texts(expression string) *automaton {
 	if err != nil || len(program.Inst) > most {
 		return nil
 	}
-	a := explore(program)
+	a := explore(program, longest)
 	if a != nil {
 		a.bounded = !endless(tree)
 	}
@@ -66,8 +73,8 @@ func endless(tree *syntax.Regexp) bool {
 // longestNumber is the number of digits of the largest number.
 const longestNumber = 10
 
-// explore makes a program deterministic.
-func explore(p *syntax.Prog) *automaton {
+// explore makes a program deterministic, for texts of at most longest digits.
+func explore(p *syntax.Prog, longest int) *automaton {
 	a := &automaton{}
 	known := map[string]int32{}
 	var sets [][]uint32
@@ -91,9 +98,13 @@ func explore(p *syntax.Prog) *automaton {
 	if add(closure(p, []uint32{uint32(p.Start)}, true), 0) < 0 {
 		return a
 	}
+	work := 0
 	for i := 0; i < len(sets); i++ {
-		if depth[i] == longestNumber {
+		if depth[i] == longest {
 			continue
+		}
+		if work += len(sets[i]); work > patientWork {
+			return nil
 		}
 		for d := range 10 {
 			var to []uint32
@@ -230,14 +241,17 @@ func (a *automaton) match(n uint32) bool {
 
 // count is how many numbers are accepted. An automaton of numbers has no cycle that
 // leads to one.
-func (a *automaton) count() float64 {
+func (a *automaton) count() float64 { return a.countTexts(longestNumber) }
+
+// countTexts is how many texts of one to longest digits are accepted.
+func (a *automaton) countTexts(longest int) float64 {
 	if len(a.next) == 0 {
 		return 0
 	}
 	from := make([]float64, len(a.next))
 	from[0] = 1
 	total := 0.0
-	for range longestNumber {
+	for range longest {
 		to := make([]float64, len(a.next))
 		for i, ways := range from {
 			if ways == 0 {
@@ -260,7 +274,27 @@ func (a *automaton) count() float64 {
 }
 
 // meets reports whether both accept some number.
-func (a *automaton) meets(b *automaton) bool { return slices.Contains(a.and(b).accept, true) }
+func (a *automaton) meets(b *automaton) bool {
+	if len(a.next) == 0 || len(b.next) == 0 {
+		return false
+	}
+	known := map[pair]bool{{}: true}
+	open := []pair{{}}
+	for len(open) > 0 {
+		p := open[len(open)-1]
+		open = open[:len(open)-1]
+		if a.accept[p.a] && b.accept[p.b] {
+			return true
+		}
+		for d, to := range a.next[p.a] {
+			if step := (pair{to, b.next[p.b][d]}); step.a >= 0 && step.b >= 0 && !known[step] {
+				known[step] = true
+				open = append(open, step)
+			}
+		}
+	}
+	return false
+}
 
 // covers reports whether a accepts all that b accepts.
 func (a *automaton) covers(b *automaton) bool {

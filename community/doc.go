@@ -15,6 +15,7 @@
 //	rt:192.0.2.1:101      the same with an IPv4 address; the number is 0..65535
 //	ro:57629:101          extended: route origin, in the same three forms; soo: is read too
 //	0x030b000000000064    extended: any other, as 16 hexadecimal digits
+//	0x00:0x08:57629:101   extended, read only: type, sub-type, ASN, number, see [Value.Typed]
 //	no-export             standard: a well-known name, see [Value.Name]
 //
 // The package never truncates a number to make it fit, never guesses at what a

@@ -1,7 +1,6 @@
 package community
 
 import (
-	"cmp"
 	"encoding/binary"
 	"errors"
 	"fmt"
@@ -21,19 +20,32 @@ import (
 //	57629:nnn, <ASN>, peer-as, $asn, [PEERASN]  a placeholder: any number
 //	57629:<999           a number less than that
 //	57629:2[1-4]0, .*    POSIX ERE over the decimal digits, anchored at both ends
+//	57629:dec(Region/2=4[0-9];Use/2=.*)  fields of digits or bits, see [NewFields]
 //
 // Two numbers make a standard community, three a large one; rt, ro or soo in front
-// make it extended. Numbers are compared as numbers: 7 matches 007.
+// make it extended, and so do a type and a sub-type as in 0x00:0x08:57629:nnn. Numbers are compared as numbers: 7 matches 007.
 type Pattern struct {
 	kind Kind
-	// subType of an extended community; only with kind Extended.
-	subType byte
-	text    string
-	segs    []segment
+	ext  extended // of an extended community
+	text string
+	segs []segment
 }
 
-// longestPattern bounds the text of a pattern.
-const longestPattern = 256
+// extended is which extended communities a pattern is about.
+type extended struct {
+	subType byte
+	typ     byte // only if exact
+	exact   bool // of that type only; else of types 0x00 and 0x02, as rt: and ro: are
+}
+
+// is reports whether a pattern is about extended communities.
+func (e extended) is() bool { return e.exact || e.subType != 0 }
+
+// longestPattern bounds the text of a pattern, longestFields that of one with fields.
+const (
+	longestPattern = 256
+	longestFields  = 1 << 16
+)
 
 // ParsePattern reads a pattern. Blanks around colons and commas, brackets around the
 // whole and commas in place of colons (a tuple) are taken away. The error quotes what
@@ -49,18 +61,22 @@ func ParsePattern(text string) (Pattern, error) {
 var errPattern = errors.New("not a pattern of communities; write for example 57629:1xx, 57629:1:<ASN>, rt:57629:nnn or 57629:4400-4499")
 
 func parsePattern(text string) (Pattern, error) {
-	if len(text) > longestPattern {
-		return Pattern{}, fmt.Errorf("longer than %d octets", longestPattern)
+	limit := longestPattern
+	if strings.Contains(text, ":dec(") || strings.Contains(text, ":bin(") {
+		limit = longestFields
 	}
-	parts, subType, err := split(text)
+	if len(text) > limit {
+		return Pattern{}, fmt.Errorf("longer than %d octets", limit)
+	}
+	parts, ext, err := split(text)
 	if err != nil {
 		return Pattern{}, err
 	}
-	p := Pattern{kind: Standard, subType: subType}
+	p := Pattern{kind: Standard, ext: ext}
 	switch {
-	case subType != 0 && len(parts) == 2:
+	case ext.is() && len(parts) == 2:
 		p.kind = Extended
-	case subType != 0:
+	case ext.is():
 		return Pattern{}, errors.New("an extended community is rt, ro or soo and two numbers; write for example rt:57629:nnn")
 	case len(parts) == 3:
 		p.kind = Large
@@ -80,7 +96,7 @@ func parsePattern(text string) (Pattern, error) {
 
 // widest is the largest number at a place.
 func (p Pattern) widest(i int) uint32 {
-	if p.kind == Standard {
+	if p.kind == Standard || p.ext.exact && (i == 0) == (p.ext.typ&^nonTransitive == typeTwoOctetAS) {
 		return 0xFFFF
 	}
 	return 0xFFFFFFFF
@@ -96,10 +112,12 @@ func (p Pattern) explain(err error, parts []string) error {
 
 func (p Pattern) spell(parts []string) string {
 	text := strings.Join(parts, ":")
-	switch p.subType {
-	case subTypeRouteTarget:
+	switch {
+	case p.ext.exact:
+		return fmt.Sprintf("0x%02x:0x%02x:%s", p.ext.typ, p.ext.subType, text)
+	case p.ext.subType == subTypeRouteTarget:
 		return "rt:" + text
-	case subTypeRouteOrigin:
+	case p.ext.subType == subTypeRouteOrigin:
 		return "ro:" + text
 	}
 	return text
@@ -107,12 +125,14 @@ func (p Pattern) spell(parts []string) string {
 
 // split cuts a text at its separators, and takes the word for an extended community
 // off.
-func split(text string) (parts []string, subType byte, err error) {
+func split(text string) (parts []string, ext extended, err error) {
 	text = strings.Join(strings.FieldsFunc(text, unicode.IsSpace), " ")
 	if inner, ok := strings.CutPrefix(text, "("); ok && strings.HasSuffix(inner, ")") && !strings.ContainsAny(inner[:len(inner)-1], "()") {
 		text = strings.TrimSpace(inner[:len(inner)-1])
 	}
-	text, subType = cutWord(text)
+	if text, ext, err = cutType(text); err != nil {
+		return nil, ext, err
+	}
 	var part strings.Builder
 	mark := byte(':')
 	if !strings.Contains(outside(text), ":") {
@@ -128,86 +148,18 @@ func split(text string) (parts []string, subType byte, err error) {
 	}
 	parts = append(parts, strings.TrimSpace(part.String()))
 	if len(parts) == 1 {
-		return nil, 0, errPattern
+		return nil, ext, errPattern
 	}
 	if parts, err = joinRange(parts); err != nil {
-		return nil, 0, err
+		return nil, ext, err
 	}
 	for i, p := range parts {
 		if p == "" {
-			return nil, 0, errors.New("a number is missing beside a colon")
+			return nil, ext, errors.New("a number is missing beside a colon")
 		}
 		parts[i] = tight(p)
 	}
-	return parts, subType, nil
-}
-
-// depths is how many brackets are open at each octet of a text. A < in front of a
-// digit opens none.
-func depths(text string) []int {
-	out, deep := make([]int, len(text)), 0
-	for i := range len(text) {
-		switch c := text[i]; {
-		case c == '<' && i+1 < len(text) && text[i+1] >= '0' && text[i+1] <= '9':
-		case strings.IndexByte("<[({", c) >= 0:
-			deep++
-		case strings.IndexByte(">])}", c) >= 0:
-			deep = max(0, deep-1)
-		}
-		out[i] = deep
-	}
-	return out
-}
-
-// outside is text without what stands in brackets.
-func outside(text string) string {
-	var b strings.Builder
-	for i, deep := range depths(text) {
-		if deep == 0 {
-			b.WriteByte(text[i])
-		}
-	}
-	return b.String()
-}
-
-// cutWord takes rt, ro or soo off the front.
-func cutWord(text string) (rest string, subType byte) {
-	word := strings.IndexAny(text, " :,")
-	if word < 0 {
-		return text, 0
-	}
-	switch strings.ToLower(text[:word]) {
-	case "rt":
-		subType = subTypeRouteTarget
-	case "ro", "soo":
-		subType = subTypeRouteOrigin
-	default:
-		return text, 0
-	}
-	return strings.TrimLeft(text[word:], " :,"), subType
-}
-
-// joinRange makes A:b - A:c the two parts A and b-c.
-func joinRange(parts []string) ([]string, error) {
-	for i, p := range parts {
-		lo, first, ok := strings.Cut(p, " - ")
-		if !ok || i == 0 || i == len(parts)-1 {
-			continue
-		}
-		// parts[:i] and lo are the first value; first and parts[i+1:] the second.
-		from, to := append(append([]string{}, parts[:i]...), lo), append([]string{first}, parts[i+1:]...)
-		if len(from) != len(to) {
-			return nil, errors.New("a range from one value to another needs two of a kind")
-		}
-		last := len(from) - 1
-		for j := range last {
-			if from[j] != to[j] {
-				return nil, fmt.Errorf("a range of values may differ in the last number only, not %s and %s", from[j], to[j])
-			}
-		}
-		return append(from[:last], from[last]+"-"+to[last]), nil
-	}
-	return parts, nil
+	return parts, ext, nil
 }
 
 // tight takes the blanks out of ranges and sets, not out of the names of placeholders.
@@ -230,10 +182,10 @@ func (p Pattern) Kind() Kind { return p.kind }
 func (p Pattern) Value() (Value, bool) {
 	var n [3]uint32
 	for i, s := range p.segs {
-		if s.form != literal {
+		var ok bool
+		if n[i], ok = s.single(); !ok {
 			return Value{}, false
 		}
-		n[i] = s.lo
 	}
 	v, err := p.compose(n)
 	return v, err == nil
@@ -247,8 +199,12 @@ func (p Pattern) compose(n [3]uint32) (Value, error) {
 	case Large:
 		return NewLarge(n[0], n[1], n[2]), nil
 	case Extended:
-		octets := [8]byte{1: p.subType}
+		octets := [8]byte{0: p.ext.typ, 1: p.ext.subType}
 		switch {
+		case p.ext.exact && p.widest(0) > 0xFFFF:
+			binary.BigEndian.PutUint32(octets[2:], n[0])
+			binary.BigEndian.PutUint16(octets[6:], uint16(n[1]))
+			return NewExtended(octets), nil
 		case n[0] <= 0xFFFF:
 			binary.BigEndian.PutUint16(octets[2:], uint16(n[0]))
 			binary.BigEndian.PutUint32(octets[4:], n[1])
@@ -277,10 +233,14 @@ func (p Pattern) numbers(v Value) (n [3]uint32, ok bool) {
 			n[i] = binary.BigEndian.Uint32(v.wire[4*i:])
 		}
 	case Extended:
-		if v.wire[1] != p.subType {
+		typ := v.wire[0]
+		if v.wire[1] != p.ext.subType || p.ext.exact && typ != p.ext.typ {
 			return n, false
 		}
-		switch v.wire[0] {
+		if p.ext.exact {
+			typ &^= nonTransitive
+		}
+		switch typ {
 		case typeTwoOctetAS:
 			n[0], n[1] = uint32(binary.BigEndian.Uint16(v.wire[2:])), binary.BigEndian.Uint32(v.wire[4:])
 		case typeFourOctetAS:
@@ -308,112 +268,10 @@ func (p Pattern) Match(v Value) bool {
 
 // First returns the number at the first place if it can be only one.
 func (p Pattern) First() (uint32, bool) {
-	if len(p.segs) == 0 || p.segs[0].form != literal {
+	if len(p.segs) == 0 {
 		return 0, false
 	}
-	return p.segs[0].lo, true
-}
-
-// Compare puts the more specific pattern first: one value, then ranges and sets,
-// then templates, those with the fewest digits left open first, then what bounds no
-// number of digits, then placeholders. Of equal ones that with fewer values is first,
-// then the text decides.
-func (p Pattern) Compare(q Pattern) int {
-	pr, qr := p.rank(), q.rank()
-	return cmp.Or(cmp.Compare(pr.class, qr.class), cmp.Compare(pr.open, qr.open), cmp.Compare(pr.values, qr.values), cmp.Compare(p.text, q.text))
-}
-
-type rank struct {
-	class  int     // of the least specific segment
-	open   int     // digits or numbers left open
-	values float64 // how many are matched, at most
-}
-
-func (p Pattern) rank() rank {
-	r := rank{values: 1}
-	for i := range p.segs {
-		s := &p.segs[i]
-		class, open := s.class()
-		r.class, r.open, r.values = max(r.class, class), r.open+open, r.values*s.count
-	}
-	return r
-}
-
-// Covers reports whether every value of q is one of p.
-func (p Pattern) Covers(q Pattern) bool {
-	if !p.comparable(q) {
-		return false
-	}
-	for i := range p.segs {
-		if !covers(&p.segs[i], &q.segs[i]) {
-			return false
-		}
-	}
-	return true
-}
-
-// Overlaps reports whether p and q have a value in common.
-func (p Pattern) Overlaps(q Pattern) bool {
-	if !p.comparable(q) {
-		return false
-	}
-	for i := range p.segs {
-		if !overlaps(&p.segs[i], &q.segs[i]) {
-			return false
-		}
-	}
-	return true
-}
-
-func (p Pattern) comparable(q Pattern) bool {
-	return p.kind != 0 && p.kind == q.kind && p.subType == q.subType
-}
-
-// Binding is what one variable of a pattern stands for in a value.
-type Binding struct {
-	Name string // as the pattern writes it: x, NN, <ASN>, peer-as
-	Text string // the digits
-}
-
-// Names are the variables of p from left to right, as the pattern writes them.
-func (p Pattern) Names() []string {
-	var names []string
-	for i := range p.segs {
-		names = append(names, p.segs[i].names()...)
-	}
-	return names
-}
-
-// Bind returns what each variable of p stands for in v; false if v does not match.
-func (p Pattern) Bind(v Value) ([]Binding, bool) {
-	if !p.Match(v) {
-		return nil, false
-	}
-	n, _ := p.numbers(v)
-	var out []Binding
-	for i := range p.segs {
-		out = p.segs[i].bind(n[i], out)
-	}
-	return out, true
-}
-
-// Fill returns the value in which each variable stands for the digits that set gives
-// it. It returns an error if one is missing or is not of the digits that the pattern
-// has room for, such as a 4-octet ASN in a standard community, or if p leaves open what
-// is no variable, such as a range.
-func (p Pattern) Fill(set func(name string) (digits string, ok bool)) (Value, error) {
-	var n [3]uint32
-	for i := range p.segs {
-		var err error
-		if n[i], err = p.segs[i].fill(set, p.widest(i)); err != nil {
-			return Value{}, fmt.Errorf("%s: %w", p.text, err)
-		}
-	}
-	v, err := p.compose(n)
-	if err != nil {
-		return Value{}, fmt.Errorf("%s: %w", p.text, err)
-	}
-	return v, nil
+	return p.segs[0].single()
 }
 
 // MarshalText returns String; the zero Pattern is an error.
@@ -433,10 +291,17 @@ func (p *Pattern) UnmarshalText(text []byte) error {
 	return err
 }
 
-// PatternOf returns the pattern of one value; of an extended community that is neither
-// a route target nor a route origin of an ASN, the zero Pattern.
+// PatternOf returns the pattern of one value; of an extended community without an ASN,
+// the zero Pattern.
 func PatternOf(v Value) Pattern {
-	p, err := ParsePattern(v.String())
+	text := v.String()
+	if _, ok := v.Admin(); !ok && v.kind == Extended {
+		return Pattern{} // an IPv4 address would be read as an ERE
+	}
+	if strings.HasPrefix(text, "0x") {
+		text = v.Typed()
+	}
+	p, err := ParsePattern(text)
 	if err != nil {
 		return Pattern{}
 	}

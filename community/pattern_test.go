@@ -230,8 +230,14 @@ func TestSetsOfNumbersAgreeWithASlowMatcher(t *testing.T) {
 				t.Fatalf("%s matches %d: %v", p, n, got)
 			}
 		}
+		if lo, hi := p.Bounds(); !slowA(lo[1]) || !slowA(hi[1]) || lo[1] > hi[1] {
+			t.Fatalf("%s is from %v to %v", p, lo, hi)
+		}
 		if p.Covers(q) != covers || p.Overlaps(q) != overlaps || q.Overlaps(p) != overlaps {
 			t.Fatalf("%s and %s: covers %v, overlaps %v, %v, want %v, %v", p, q, p.Covers(q), p.Overlaps(q), q.Overlaps(p), covers, overlaps)
+		}
+		if got, want := p.Same(q), covers && p.segs[1].count == q.segs[1].count; got != want {
+			t.Fatalf("%s and %s are the same: %v", p, q, got)
 		}
 		if got := p.segs[1].count; got != float64(count) {
 			t.Fatalf("%s has %v numbers, want %d", p, got, count)
@@ -264,7 +270,7 @@ func TestMatchAllocatesNothing(t *testing.T) {
 }
 
 func FuzzParsePattern(f *testing.F) {
-	for _, s := range []string{"64512:{301,302}", "6500n:<ASN>", "rt, 65009, 65100", "(207529, <999,  0)", "65534:1 - 65534:2", "64512:1(0|1|2)5", "1:(((", "é:1"} {
+	for _, s := range []string{"64512:{301,302}", "6500n:<ASN>", "rt, 65009, 65100", "(207529, <999,  0)", "65534:1 - 65534:2", "64512:1(0|1|2)5", "1:(((", "é:1", "65001:dec(A/3=200;B/1=[1-5])", "0x00:0x08:1:bin(R/16=0*;S/16=.*)", "1:dec(A%2F=[%28])"} {
 		f.Add(s)
 	}
 	f.Fuzz(func(t *testing.T, text string) {

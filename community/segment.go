@@ -18,6 +18,7 @@ const (
 	template              // digits, and letters for digits
 	expressed             // an ERE, or digits with *
 	anything              // a placeholder or *
+	fielded               // fields of digits or bits
 )
 
 // segment is one number of a pattern.
@@ -29,8 +30,15 @@ type segment struct {
 	vars   []run // of a template
 	auto   *automaton
 	widest uint32
-	count  float64 // of numbers matched
-	open   int     // digits left open by a template
+	// least and largest bound the numbers.
+	least, largest uint32
+	count          float64 // of numbers matched
+	open           int     // digits left open by a template or by fields
+
+	// Of fields; auto is that of decimal ones.
+	layout    Layout
+	bits      *automaton
+	rankClass int
 }
 
 type span struct{ lo, hi uint32 }
@@ -49,6 +57,9 @@ func parseSegment(text string, widest uint32) (segment, error) {
 	s := segment{text: text, widest: widest}
 	var err error
 	switch {
+	case isLayout(text):
+		s.form = fielded
+		err = s.parseFields()
 	case text == "*" || isPlaceholder(text):
 		s.form, s.hi, s.count = anything, widest, float64(widest)+1
 	case isDigits(text):
@@ -73,6 +84,9 @@ func parseSegment(text string, widest uint32) (segment, error) {
 	}
 	if err == nil && s.count == 0 {
 		err = fmt.Errorf("%s has no number of 0..%d", quote(text), widest)
+	}
+	if err == nil {
+		s.least, s.largest = s.bounds()
 	}
 	return s, err
 }
@@ -336,131 +350,15 @@ func (s *segment) match(n uint32) bool {
 			}
 		}
 		return false
+	case fielded:
+		if s.bits != nil {
+			return s.bits.matchBits(n, s.layout.size(s.widest))
+		}
 	}
 	return s.auto.match(n)
 }
 
-// class is how specific the segment is, and how much it leaves open.
-func (s *segment) class() (class, open int) {
-	switch s.form {
-	case literal:
-		return 0, 0
-	case ranged:
-		return 1, 0
-	case template:
-		return 2, s.open
-	case expressed:
-		if s.auto.bounded {
-			return 1, 0
-		}
-		if s.count > float64(s.widest) {
-			return 4, 1
-		}
-		return 3, 1
-	}
-	return 4, 1
-}
-
-func (s *segment) names() []string {
-	switch s.form {
-	case anything:
-		return []string{s.text}
-	case template:
-		var names []string
-		for _, v := range s.vars {
-			names = append(names, v.name)
-		}
-		return names
-	}
-	return nil
-}
-
-func (s *segment) bind(n uint32, out []Binding) []Binding {
-	switch s.form {
-	case anything:
-		return append(out, Binding{s.text, strconv.FormatUint(uint64(n), 10)})
-	case template:
-		text := fmt.Sprintf("%0*d", len(s.text), n)
-		for _, v := range s.vars {
-			out = append(out, Binding{v.name, text[v.from:v.to]})
-		}
-	}
-	return out
-}
-
-func (s *segment) fill(set func(string) (string, bool), widest uint32) (uint32, error) {
-	switch s.form {
-	case literal:
-		return s.lo, nil
-	case anything:
-		digits, ok := set(s.text)
-		if !ok {
-			return 0, fmt.Errorf("%s is not given", s.text)
-		}
-		if !isDigits(digits) {
-			return 0, fmt.Errorf("%s cannot be %s, which is no number", s.text, quote(digits))
-		}
-		n, err := bounded(digits, widest)
-		if errors.Is(err, errTooLarge) && widest == 0xFFFF {
-			return 0, fmt.Errorf("%s does not fit into 16 bits: a standard community cannot carry it, use a large one", digits)
-		}
-		return n, err
-	case template:
-		text := []byte(s.text)
-		for _, v := range s.vars {
-			digits, ok := set(v.name)
-			if !ok {
-				return 0, fmt.Errorf("%s is not given", v.name)
-			}
-			if !isDigits(digits) || len(digits) > v.to-v.from {
-				return 0, fmt.Errorf("%s has room for %d digits, not for %s", v.name, v.to-v.from, quote(digits))
-			}
-			copy(text[v.from:v.to], strings.Repeat("0", v.to-v.from-len(digits))+digits)
-		}
-		return bounded(string(text), widest)
-	}
-	return 0, fmt.Errorf("%s is no variable", s.text)
-}
-
-// automaton returns the numbers of any segment as one.
-func (s *segment) automaton() *automaton {
-	switch s.form {
-	case literal:
-		return compile(strconv.FormatUint(uint64(s.lo), 10), s.widest)
-	case anything:
-		return numbersUpTo(s.widest)
-	case ranged:
-		var all []string
-		for _, sp := range s.spans {
-			all = append(all, between(sp.lo, sp.hi)...)
-		}
-		return compile(strings.Join(all, "|"), s.widest)
-	}
-	return s.auto
-}
-
-// covers reports whether all of b's numbers are a's.
-func covers(a, b *segment) bool {
-	switch {
-	case a.form == anything:
-		return true
-	case b.form == literal:
-		return a.match(b.lo)
-	case a.count < b.count:
-		return false
-	}
-	return a.automaton().covers(b.automaton())
-}
-
-// overlaps reports whether the two have a number in common.
-func overlaps(a, b *segment) bool {
-	switch {
-	case a.form == literal:
-		return b.match(a.lo)
-	case b.form == literal:
-		return a.match(b.lo)
-	case a.form == anything || b.form == anything:
-		return true
-	}
-	return a.automaton().meets(b.automaton())
+// single returns the number of a segment that has only one, by a number or by fields.
+func (s *segment) single() (uint32, bool) {
+	return s.lo, s.form == literal || s.form == fielded && s.count == 1
 }

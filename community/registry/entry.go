@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"encoding/json"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/catchment-bgp/catchment/community"
@@ -74,9 +75,18 @@ type Target struct {
 // Legend is what some digits mean in place of a variable.
 type Legend struct {
 	Var     string  `json:"var"`
-	Digits  string  `json:"digits"` // a number or a range: 9, 1-3
-	Meaning string  `json:"meaning"`
+	Digits  string  `json:"digits"`           // a number or a range: 9, 1-3; "": any
+	Meaning string  `json:"meaning"`          // *: the digits themselves
 	Action  *Action `json:"action,omitempty"` // where these digits make it another one
+}
+
+// String is VARIABLE=DIGITS: MEANING, without the digits if it is any.
+func (l Legend) String() string {
+	meaning := strings.Join(strings.Fields(l.Meaning), " ")
+	if l.Digits == "" {
+		return l.Var + ": " + meaning
+	}
+	return l.Var + "=" + l.Digits + ": " + meaning
 }
 
 // Source is where an entry stands.
@@ -89,6 +99,8 @@ type Source struct {
 // Entry is one documented community, or many by one pattern.
 type Entry struct {
 	Pattern community.Pattern
+	// Name is what the document calls it, where it has names beside meanings.
+	Name    string
 	Kind    Kind
 	Action  *Action // only with KindAction; nil if the text names none that we know
 	Targets []Target
@@ -107,6 +119,7 @@ type Entry struct {
 // entryJSON is the form that commands print.
 type entryJSON struct {
 	Pattern    string   `json:"pattern"`
+	Name       string   `json:"name,omitempty"`
 	Type       string   `json:"type"`
 	Kind       Kind     `json:"kind"`
 	Action     *Action  `json:"action"`
@@ -124,10 +137,10 @@ type entryJSON struct {
 // typeNames are the kinds of communities in JSON.
 var typeNames = map[community.Kind]string{community.Standard: "std", community.Extended: "ext", community.Large: "large"}
 
-// MarshalJSON writes the entry with pattern, type (std, ext or large), kind, action,
+// MarshalJSON writes the entry with pattern, name, type (std, ext or large), kind, action,
 // targets, legends, meaning, lang, owner, file, line, date and confidence.
 func (e Entry) MarshalJSON() ([]byte, error) {
-	j := entryJSON{Pattern: e.Pattern.String(), Type: typeNames[e.Pattern.Kind()], Kind: e.Kind, Action: e.Action, Targets: e.Targets,
+	j := entryJSON{Pattern: e.Pattern.String(), Name: e.Name, Type: typeNames[e.Pattern.Kind()], Kind: e.Kind, Action: e.Action, Targets: e.Targets,
 		Legends: e.Legends, Meaning: e.Meaning, Lang: e.Lang, Owner: e.Owner, File: e.Source.File, Line: e.Source.Line, Confidence: e.Confidence}
 	if j.Targets == nil {
 		j.Targets = []Target{}
@@ -154,7 +167,7 @@ func (e *Entry) UnmarshalJSON(text []byte) error {
 	if name := typeNames[p.Kind()]; j.Type != name {
 		return fmt.Errorf("pattern %s is of type %s, not %q", p, name, j.Type)
 	}
-	out := Entry{Pattern: p, Kind: cmp.Or(j.Kind, KindUnknown), Action: j.Action, Targets: j.Targets, Legends: j.Legends, Meaning: j.Meaning,
+	out := Entry{Pattern: p, Name: j.Name, Kind: cmp.Or(j.Kind, KindUnknown), Action: j.Action, Targets: j.Targets, Legends: j.Legends, Meaning: j.Meaning,
 		Lang: j.Lang, Owner: j.Owner, Source: Source{File: j.File, Line: j.Line}, Confidence: j.Confidence}
 	if j.Date != "" {
 		if out.Source.Date, err = time.Parse(time.RFC3339, j.Date); err != nil {

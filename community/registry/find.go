@@ -204,8 +204,11 @@ func number(digits string) (uint32, bool) {
 }
 
 // inDigits reports whether digits are one of a legend's, which are a number, a range or
-// several of them with commas.
+// several of them with commas; an empty one has all.
 func inDigits(legend, digits string) bool {
+	if legend == "" || legend == digits {
+		return true
+	}
 	n, ok := number(digits)
 	if !ok {
 		return false

@@ -157,7 +157,10 @@ func (e *Entry) explain(v community.Value) Match {
 	}
 	for _, l := range e.Legends {
 		if d, ok := digits[l.Var]; ok && inDigits(l.Digits, d) {
-			m.Meaning += "; " + l.Var + " = " + d + ": " + l.Meaning
+			m.Meaning += "; " + l.Var + " = " + d
+			if l.Meaning != "*" {
+				m.Meaning += ": " + l.Meaning
+			}
 			if l.Action != nil {
 				m.Action = l.Action
 			}
