@@ -12,6 +12,8 @@ import (
 type scope struct {
 	names []string // the variables of the pattern
 	owner uint32
+	// everybody: to all peers is to all, as at a route server.
+	everybody bool
 }
 
 // numberWords are numbers of times in words.
@@ -96,7 +98,7 @@ func prepending(words []word, at int, sc scope) *registry.Action {
 	}
 	for _, i := range around(len(words), at) {
 		w := words[i]
-		if n, ok := times(w.text); ok && !isASN(words, i, n, sc) {
+		if n, ok := times(w.text); ok && counts(words, at, i) && !isASN(words, i, n, sc) {
 			a.Number = &n
 			return a
 		}
@@ -113,6 +115,27 @@ func prepending(words []word, at int, sc scope) *registry.Action {
 		}
 	}
 	return a
+}
+
+// counts reports whether the number at i says how many times: it is beside the verb, or
+// has an x or a word for times with it.
+func counts(words []word, at, i int) bool {
+	text := words[i].text
+	switch {
+	case i == at || strings.Trim(text, "0123456789") != "":
+		return true
+	case i+1 < len(words) && isTimesWord(words[i+1].text):
+		return true
+	}
+	return i == at+1 && !words[i].has(fTo) || i < at && at-i <= 2
+}
+
+func isTimesWord(text string) bool {
+	switch text {
+	case "times", "time", "x", "раз", "раза", "рази", "veces", "vez", "mal":
+		return true
+	}
+	return false
 }
 
 func next(words []word, i int) string {
@@ -151,6 +174,9 @@ func times(text string) (uint32, bool) {
 
 // isASN reports whether the number at i is that of an AS, as in AS 3.
 func isASN(words []word, i int, n uint32, sc scope) bool {
+	if !isDigit(words[i].text[0]) {
+		return false
+	}
 	if i > 0 && (words[i-1].text == "as" || words[i-1].text == "asn" || words[i-1].text == "rfc") || n == sc.owner && sc.owner != 0 {
 		return true
 	}

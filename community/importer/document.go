@@ -77,6 +77,7 @@ type document struct {
 	next     int  // the first line not looked at
 	sawRule  bool // since the last heading
 	pages    bool // headings may name another owner
+	serves   bool // the owner runs a route server
 }
 
 func newDocument(file string, opt Options) *document {

@@ -15,6 +15,11 @@ func (d *document) finish() Result {
 	same := map[string]int{}  // the entry that does the same by another spelling
 	byPattern := map[string]int{}
 	of := d.legendsOf()
+	d.serves = slices.ContainsFunc(d.drafts, func(e draft) bool {
+		left, ok := leftOf(e.pattern)
+		_, open := placeholder(e.pattern)
+		return ok && left == 0 && open // 0:peer-as is how route servers are told
+	})
 	for k := range d.drafts {
 		e := d.entry(&d.drafts[k], of[k])
 		text := e.Pattern.String()
@@ -37,8 +42,20 @@ func (d *document) finish() Result {
 		}
 		out.Entries = append(out.Entries, e)
 	}
+	if d.owner == 0 && len(out.Entries) > 0 && needsOwner(out.Entries) {
+		out.Problems = append(out.Problems, registry.Problem{File: d.file, Line: out.Entries[0].Source.Line, Text: out.Entries[0].Pattern.String(),
+			Reason: "the text does not say which AS documents this; name the owner"})
+	}
 	slices.SortStableFunc(out.Problems, func(a, b registry.Problem) int { return cmp.Compare(a.Line, b.Line) })
 	return out
+}
+
+// needsOwner reports whether there is more than what RFCs define for everybody.
+func needsOwner(entries []registry.Entry) bool {
+	return slices.ContainsFunc(entries, func(e registry.Entry) bool {
+		left, ok := leftOf(e.Pattern)
+		return e.Owner == 0 && (!ok || left != 65535)
+	})
 }
 
 // doesWhat is the same for entries with placeholders that differ in their names only; ""
@@ -74,13 +91,10 @@ func (d *document) entry(e *draft, legends []registry.Legend) registry.Entry {
 	if e.qualifier != "" {
 		meaning += ", " + e.qualifier
 	}
-	sc := scope{names: e.pattern.Names(), owner: owner}
+	sc := scope{names: e.pattern.Names(), owner: owner, everybody: d.serves}
 	words := d.words.read(meaning)
 	out := registry.Entry{Pattern: e.pattern, Meaning: meaning, Lang: languageOf(words), Owner: owner, Confidence: e.sure,
 		Source: registry.Source{File: d.file, Line: d.lines[e.at].no, Date: d.date}}
-	if left, ok := leftOf(e.pattern); ok && left == 65535 && isWellKnown(e) {
-		out.Owner = owner
-	}
 	kind, sure := kindOf(words, e.column, e.section)
 	legends = slices.Concat(d.bracketLegends(meaning, sc.names), legends)
 	if kind == registry.KindUnknown {
@@ -91,7 +105,7 @@ func (d *document) entry(e *draft, legends []registry.Legend) registry.Entry {
 		out.Action = d.action(words, e, sc, legends)
 	}
 	out.Targets = targetsOf(words, meaning, e.pattern, sc)
-	if len(out.Targets) == 0 && kind == registry.KindAction {
+	if len(out.Targets) == 0 && kind == registry.KindAction && aims(d.words.read(e.section.text)) {
 		out.Targets = targetsOf(d.words.read(e.section.text), e.section.text, e.pattern, sc)
 	}
 	if hasFlag(words, fPast) {
@@ -101,10 +115,10 @@ func (d *document) entry(e *draft, legends []registry.Legend) registry.Entry {
 	return out
 }
 
-// isWellKnown reports whether a draft is one of the values that RFCs define.
-func isWellKnown(e *draft) bool {
-	_, ok := e.pattern.Value()
-	return ok
+// aims reports whether a heading says towards whom: "Towards transit providers", "Do not
+// announce to:".
+func aims(words []word) bool {
+	return len(words) > 0 && (words[0].has(fTo) && len(words) > 1 || cue(words) == registry.KindAction && hasFlag(words[1:], fTo)) && !hasFlag(words, hInfo|fLearn)
 }
 
 // action is what the words ask for, or else the legend or the heading.
@@ -121,7 +135,7 @@ func (d *document) action(words []word, e *draft, sc scope, legends []registry.L
 	}
 	for _, lg := range d.legends {
 		about := actionOf(d.words.read(lg.about), scope{names: []string{lg.name}, owner: d.owner})
-		if about != nil && about.Verb.Numbered() && slices.Contains(sc.names, lg.name) && (a == nil || a.Verb == about.Verb) {
+		if about != nil && about.Verb.Numbered() && slices.Contains(sc.names, lg.name) && lg.owner == sc.owner && (a == nil || a.Verb == about.Verb) {
 			return &registry.Action{Verb: about.Verb, Var: lg.name}
 		}
 	}
@@ -186,8 +200,12 @@ func (d *document) legendsOf() [][]registry.Legend {
 		}
 	}
 	for k, e := range d.drafts {
-		for _, name := range e.pattern.Names() {
-			if lg := pick(byName[name], e.at, first[name]); lg != nil {
+		names := e.pattern.Names()
+		for n, name := range names {
+			if slices.Contains(names[:n], name) {
+				continue
+			}
+			if lg := pick(byName[name], e.at, first[name]); lg != nil && (lg.owner == e.owner || e.owner == 0) {
 				out[k] = append(out[k], lg.items...)
 			}
 		}

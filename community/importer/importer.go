@@ -106,20 +106,25 @@ func detect(head []byte) Format {
 		return YANG
 	}
 	attributes, pairs, others := 0, 0, 0
+	first := true // nothing but comments so far
+	object := false
 	for text := range bytes.SplitSeq(head, []byte("\n")) {
 		text = bytes.TrimRight(text, " \t\r")
 		switch {
 		case len(text) == 0 || text[0] == '#' || text[0] == '%':
+			continue
 		case isAttribute(text):
 			attributes++
+			object = object || first
 		case isPair(text):
 			pairs++
 		default:
 			others++
 		}
+		first = false
 	}
 	switch {
-	case attributes > 0 && attributes >= pairs:
+	case object || attributes > pairs && attributes > others:
 		return RPSL
 	case pairs > 0 && pairs >= others:
 		return NLNOG

@@ -51,7 +51,7 @@ func cue(words []word) registry.Kind {
 			return registry.KindAction
 		case w.has(fNeg) && hasFlag(words[i:min(len(words), i+4)], fExport|fExported):
 			return registry.KindAction
-		case w.has(fLearn|fNode|fInfo), i == 0 && w.has(fTags|fFrom):
+		case w.has(fLearn | fNode | fInfo), i == 0 && w.has(fTags|fFrom), w.has(fRoute) && i+1 < len(words) && words[i+1].has(fFrom) && words[i+1].text != "via":
 			return registry.KindInfo
 		}
 	}

@@ -4,8 +4,6 @@ import (
 	"strings"
 	"unicode"
 	"unicode/utf8"
-
-	"github.com/catchment-bgp/catchment/community/registry"
 )
 
 // How surely a layout is understood.
@@ -109,7 +107,9 @@ func (r row) joined(between string) bool {
 // isLeadIn reports whether a text before a value says nothing: bullets, the number of a
 // point, or a label such as "large:".
 func (r row) isLeadIn(s string) bool {
-	s = strings.TrimFunc(s, func(c rune) bool { return unicode.IsSpace(c) || strings.ContainsRune("-*•·>+#|=~–—\"'`(»→:[", c) })
+	s = strings.TrimFunc(s, func(c rune) bool {
+		return unicode.IsSpace(c) || strings.ContainsRune("-*•·>+#|=~–—\"'`(»→:[", c)
+	})
 	if s == "" || len(s) <= 3 && strings.Trim(s, "0123456789.)") == "" {
 		return true
 	}
@@ -141,6 +141,9 @@ func (r row) valueFirst() bool {
 		return r.alone(n)
 	case !marked && r.isWrapped():
 		r.problem(r.i, reasonProse)
+		return true
+	case !marked && r.isRemark(meaning):
+		r.problem(r.i, reasonMention)
 		return true
 	}
 	sure := sureBlank
@@ -197,7 +200,7 @@ func hasLetterOrDigit(s string) bool {
 func isCondition(rest string) bool {
 	rest = strings.TrimLeft(rest, " ,")
 	word := strings.IndexAny(rest, " !=<>")
-	if word <= 0 || word > 12 {
+	if word <= 0 || word > 12 || strings.ContainsFunc(rest[:word], func(c rune) bool { return !unicode.IsLetter(c) && !unicode.IsDigit(c) }) {
 		return false
 	}
 	rest = strings.TrimLeft(rest[word:], " ")
@@ -221,6 +224,17 @@ func (r row) isWrapped() bool {
 		return true
 	}
 	return false
+}
+
+// isRemark reports whether a line speaks of a value rather than defining it: "- standard
+// community 64500:1 is a NOP", and any sentence among notes.
+func (r row) isRemark(meaning string) bool {
+	word, _, _ := strings.Cut(meaning, " ")
+	switch strings.ToLower(word) {
+	case "is", "are", "was", "will", "can", "may", "should", "must", "has", "have", "does", "es", "son", "ist", "sind", "wird", "является", "будет":
+		return r.section.note || isBullet(r.text) || strings.ContainsFunc(r.text[:r.toks[0].from], unicode.IsLetter)
+	}
+	return r.section.note
 }
 
 // textFirst knows lines that end with the value.
@@ -269,6 +283,8 @@ func (r row) before(head string, first int) (string, float64) {
 	gap := len(head) - len(trimmed)
 	mark, _ := utf8.DecodeLastRuneInString(trimmed)
 	switch {
+	case mark == ':' && strings.Count(meaning, " ") > 11:
+		return meaning, sureMention
 	case strings.ContainsRune("-–—=:>|~→", mark) || strings.HasSuffix(trimmed, ".."):
 		return meaning, sureTable
 	case gap >= 2 || strings.HasSuffix(head, "\t"):
@@ -371,12 +387,4 @@ func (r row) sentence() bool {
 		}
 	}
 	return false
-}
-
-// kindOfHeader is what the header of the table says of the kind.
-func (h *header) kindOf() registry.Kind {
-	if h == nil {
-		return ""
-	}
-	return h.kind
 }

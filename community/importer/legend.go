@@ -10,6 +10,7 @@ import (
 // legend is what a document says of a variable.
 type legend struct {
 	name  string
+	owner uint32
 	line  int // the index of its first line
 	about string
 	items []registry.Legend
@@ -29,7 +30,7 @@ func (d *document) legendAt(i int) bool {
 	if !ok {
 		return d.listUnder(i)
 	}
-	lg := legend{name: name, line: i, about: strings.TrimRight(rest, ": ")}
+	lg := legend{name: name, owner: d.owner, line: i, about: strings.TrimRight(rest, ": ")}
 	d.lines[i].role = roleLegend
 	next := i + 1
 	for next < len(d.lines) && next < i+4 && d.continues(rest, next) {
@@ -214,7 +215,7 @@ func (d *document) listUnder(i int) bool {
 	if name == "" {
 		return false
 	}
-	lg := legend{name: name, line: i, about: strings.TrimRight(text, ": ")}
+	lg := legend{name: name, owner: d.owner, line: i, about: strings.TrimRight(text, ": ")}
 	next := d.list(i+1, &lg)
 	if len(lg.items) < 2 {
 		for j := i + 1; j < next; j++ {

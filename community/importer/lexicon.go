@@ -15,7 +15,7 @@ func dictionary() (exact, stems map[string]flags) {
 		{fNeg | fEnglish, "not no don't dont doesn't doesnt never without neither non cannot can't won't"},
 		{fNeg, "не нет без ні нельзя sin ningún ningun ninguna nunca nicht kein keine keinen keinem keiner ohne nie"},
 		{fExport | fEnglish, "announce announces announcing announcement announcements advertise advertises advertising advertisement advertisements aadvertise advertize export exports exporting redistribute redistributes redistributing redistribution propagate propagates propagating propagation send sends sending distribute distributes distribution distributing leak leaks readvertise re-advertise re-announce pass"},
-		{fExport, "анонс* анонсир* анонсув* отдава* отдать переда* распростран* рассыл* відда* пошир* рекламир* propaga* anunci* export* redistribu* difund* enviar envía envia publicar ankündig* announcen annonc* exportier* weitergeb* weiterleit* verteil* senden sende"},
+		{fExport, "announc* advertis* redistribut* анонс* анонсир* анонсув* отдава* отдать переда* распростран* рассыл* відда* пошир* рекламир* propaga* anunci* export* redistribu* difund* enviar envía envia publicar ankündig* announcen annonc* exportier* weitergeb* weiterleit* verteil* senden sende"},
 		{fExported | fEnglish, "announced advertised exported redistributed propagated sent leaked distributed"},
 		{fExported, "анонсирован* анонсируе* анонсован* передан* отдан* propagado propagada propagados anunciado anunciada anunciados exportado exportados angekündigt exportiert verteilt gesendet weitergegeben"},
 		{fPrepend, "prepend* препенд* преспенд* препэнд* pre-pend* voranstell* vorangestellt"},
@@ -52,7 +52,7 @@ func dictionary() (exact, stems map[string]flags) {
 		{fFor, "for для para für"},
 		{fCan, "can may might could able могут может можно можуть може puede pueden können kann"},
 		{fUse, "use used uses using should you использов* использ* використ* usar utilizar utilizad* verwend* benutz* nutzen"},
-		{fInfo, "bad invalid bogon bogons rejected filtered valid unknown itself internal node-id matched matches present included validated blackholed prepended-by learnedfrom собственн* власн* внутренн* propio propios intern interne eigene eigenes eigenen"},
+		{fInfo, "refused declined detected bad invalid bogon bogons rejected filtered valid unknown itself internal node-id matched matches present included validated blackholed prepended-by learnedfrom собственн* власн* внутренн* propio propios intern interne eigene eigenes eigenen"},
 		{fAct, "override overrides remove removes strip strips rewrite reject rejects request requests limit limits restrict avoid de-preference depreference deprefer depref backup-only withdraw add adds insert inserts append appends добав* дода* adicion* agreg* añad* hinzufüg* einfügen"},
 		{fPath, "as_path as-path aspath as_paths as-paths aspaths путь шлях"},
 		{fThis, "this that specific certain particular given single individual selected конкретн* определенн* определённ* данному данного этому певн* цьому específico especifico específicos este determinado bestimmt* diesem diesen einzeln*"},
@@ -63,8 +63,9 @@ func dictionary() (exact, stems map[string]flags) {
 		{fHeader, "description descr comment comments name text описание опис descripción descripcion nombre beschreibung bedeutung-"},
 		{fHeader | hAction, "action actions function functions effect действие действия дія дії функция acción acciones función efecto aktion aktionen funktion wirkung"},
 		{fHeader | hInfo, "meaning origin-type type location region city country pop-name source значення смысл significado ubicación región ciudad país bedeutung herkunft регион город местоположение"},
+		{fReason, "reason reasons причин* motivo motivos grund gründe"},
 		{hAction, "control controls controlling accept accepts accepted steer steering manag* operational operation influenc* supported customer-set set-by-customer signal* управля* управлен* керу* керуван* gestión gestion manej* steuer*"},
-		{hInfo, "inform* info ingress location locations geograph* geo identif* mark* information* metadata информац* інформац* informativ* identificación identificacion identifik* standort tagging reject rejection reasons"},
+		{hInfo, "inform* info ingress location locations geograph* geo identif* mark* information* metadata информац* інформац* informativ* identificación identificacion identifik* standort tagging reject rejection"},
 		{fRegion, `europe eu emea africa asia apac oceania antarctica america americas north-america south-america latam caribbean pacific australia
  usa us uk eastern western northern southern european american asian african scandinavia baltics balkans
  germany france italy spain poland russia ukraine netherlands belgium sweden norway finland denmark austria switzerland czechia hungary romania bulgaria greece turkey israel
@@ -75,7 +76,7 @@ func dictionary() (exact, stems map[string]flags) {
  россия москва москве санкт-петербург санкт-петербурге петербург екатеринбург новосибирск казань самара европа европе азия азии америка африка германия киев київ києві львів одеса харків дніпро украина україна європа
  europa américa asia áfrica méxico españa francia alemania rusia deutschland österreich schweiz frankreich italien spanien niederlande russland münchen wien zürich moskau`},
 		{fEnglish, "the of is are with by a an be routes prefixes as"},
-		{fSpanish, "de la el los las por con del un una y prefijos clientes"},
+		{fSpanish, "propagar propague propagado anunciar adicionar agregar añadir clientes hacia sólo solo solamente comunidades prefijos rutas originados aprendidos recibidos hacia todos menor mayor fuera ningún al de la el los las por con del un una y prefijos clientes"},
 		{fGerman, "der die das und mit ist im den dem von für"},
 	} {
 		for w := range strings.FieldsSeq(entry.words) {

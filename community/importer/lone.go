@@ -96,7 +96,7 @@ func (d *document) resolveRun(run []int, of map[int][]int) {
 		if d.isText(i - 1) {
 			above = i - 1
 		}
-		if d.isText(i + 1) {
+		if d.isText(i+1) && !strings.HasSuffix(strings.TrimSpace(d.lines[i+1].text), ":") {
 			under = i + 1
 		}
 		switch {

@@ -27,7 +27,8 @@ func plausible(s string, tokens []token, owner uint32) []token {
 	for _, t := range tokens {
 		left, ok := leftOf(t.pattern)
 		own := ok && owner != 0 && left == owner
-		if isTime(t.text) && !own && !strings.HasPrefix(strings.TrimLeft(s[t.to:], " "), "=") {
+		listed := len(kept) > 0 && strings.Trim(s[kept[len(kept)-1].to:t.from], ", ") == "" && kept[len(kept)-1].to < t.from
+		if isTime(t.text) && !own && !listed && !strings.HasPrefix(strings.TrimLeft(s[t.to:], " "), "=") {
 			continue
 		}
 		if notBefore[wordBefore(s, t.from)] {

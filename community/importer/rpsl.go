@@ -103,8 +103,9 @@ func (o *object) add(text []byte, no int, cut bool) {
 // readRPSL reads the objects of a file.
 func readRPSL(r io.Reader, name string, opt Options) (Result, error) {
 	var out Result
+	words := newLexicon()
 	err := eachObject(r, func(*object) bool { return true }, func(o *object) error {
-		out.add(readObject(o, name, opt))
+		out.add(readObjectWith(words, o, name, opt))
 		return nil
 	})
 	return out, err
@@ -134,7 +135,7 @@ func eachObject(r io.Reader, keep func(*object) bool, yield func(*object) error)
 		if lines.no == 1 {
 			text = bytes.TrimPrefix(text, []byte("\xef\xbb\xbf"))
 		}
-		if len(text) == 0 || text[0] != '%' && text[0] != '#' && len(bytes.TrimSpace(text)) == 0 && !isFoldedBlank(text, o) {
+		if len(bytes.TrimSpace(text)) == 0 {
 			if err := flush(); err != nil {
 				return err
 			}
@@ -151,16 +152,13 @@ func eachObject(r io.Reader, keep func(*object) bool, yield func(*object) error)
 	}
 }
 
-// isFoldedBlank reports whether a line of blanks goes on with an attribute rather than
-// ending the object: never, as the RIPE database ends objects by any blank line.
-func isFoldedBlank([]byte, *object) bool { return false }
-
-// readObject reads what an aut-num documents.
-func readObject(o *object, file string, opt Options) Result {
+// readObjectWith reads what an aut-num documents.
+func readObjectWith(words *lexicon, o *object, file string, opt Options) Result {
 	if !o.isOurs() {
 		return Result{}
 	}
 	d := newDocument(file, opt)
+	d.words = words
 	if n, ok := asNumber(o.key); ok && o.class == "aut-num" {
 		d.owner = n
 	}

@@ -116,7 +116,9 @@ func isExample(words []word) bool { return hasFlag(words, fExample) }
 func headingKind(words []word) registry.Kind {
 	for i, w := range words {
 		switch {
-		case w.has(hAction), w.has(fPrepend|fBlackhole|fLocalPref|fMED|fExport|fBlock|fNoExport):
+		case hasFlag(words, fReason):
+			return registry.KindInfo
+		case w.has(hAction), w.has(fPrepend | fBlackhole | fLocalPref | fMED | fExport | fBlock | fNoExport):
 			return registry.KindAction
 		case w.has(hInfo), w.has(fLearn):
 			return registry.KindInfo

@@ -23,7 +23,7 @@ func targetsOf(words []word, meaning string, p community.Pattern, sc scope) []re
 	}
 	named := false
 	for i := range words {
-		if n, ok := asnAt(words, i); ok && n != sc.owner {
+		if n, ok := asnAt(meaning, words, i); ok && n != sc.owner {
 			add(registry.Target{Kind: registry.AS, ASN: n, Name: nameBefore(meaning, words, i)})
 			named = true
 		}
@@ -33,18 +33,25 @@ func targetsOf(words []word, meaning string, p community.Pattern, sc scope) []re
 		named = true
 	}
 	all := hasFlag(words, fAll)
+	if all && sc.everybody && hasFlag(words, fPeer) && !named {
+		add(registry.Target{Kind: registry.All}) // at a route server the peers are all there are
+	}
 	for i, w := range words {
 		switch {
-		case w.has(fRegion) && !w.has(fWeak):
+		case w.has(fRegion):
 			add(registry.Target{Kind: registry.Region, Name: regionName(meaning, words, i)})
 		case w.has(fExchange) && isExchangeName(w.text):
-			add(registry.Target{Kind: registry.Exchange, Name: meaning[w.at : w.at+wordLen(meaning, w)]})
+			name := meaning[w.at : w.at+wordLen(meaning, w)]
+			if w.text == "ix" {
+				name = ""
+			}
+			add(registry.Target{Kind: registry.Exchange, Name: name})
 		case named:
-		case w.has(fPeer) && !strings.Contains(w.text, "-") && (all || isMany(w.text)):
+		case w.has(fPeer) && !strings.Contains(w.text, "-") && (all || isMany(w.text) || directed(words, i)):
 			add(registry.Target{Kind: registry.Peers})
-		case w.has(fTransit) && (all || isMany(w.text)):
+		case w.has(fTransit) && (all || isMany(w.text) || directed(words, i)):
 			add(registry.Target{Kind: registry.Transits})
-		case w.has(fCustomer) && (all || isMany(w.text)):
+		case w.has(fCustomer) && (all || isMany(w.text) || directed(words, i)):
 			add(registry.Target{Kind: registry.Customers})
 		}
 	}
@@ -55,12 +62,12 @@ func targetsOf(words []word, meaning string, p community.Pattern, sc scope) []re
 }
 
 // asnAt reads the AS that a word, or AS and a number, name.
-func asnAt(words []word, i int) (uint32, bool) {
+func asnAt(meaning string, words []word, i int) (uint32, bool) {
 	text := words[i].text
 	if n, ok := asNumber(text); ok {
 		return n, true
 	}
-	if i > 0 && (words[i-1].text == "as" || words[i-1].text == "asn") {
+	if i > 0 && (words[i-1].text == "as" || words[i-1].text == "asn") && adjacent(meaning, words[i-1], words[i]) {
 		n, err := strconv.ParseUint(text, 10, 32)
 		return uint32(n), err == nil
 	}
@@ -71,13 +78,13 @@ func asnAt(words []word, i int) (uint32, bool) {
 // "Cogent (AS174)": words that are nothing else.
 func nameBefore(meaning string, words []word, i int) string {
 	from := i
-	for from > 0 && words[from-1].flags&^(fEnglish|fSpanish|fGerman|fRegion|fExchange) == 0 && len(words[from-1].text) > 1 && words[from-1].flags&fEnglish == 0 && from > i-4 {
+	for from > 0 && words[from-1].flags&^(fEnglish|fSpanish|fGerman|fRegion|fExchange|fTransit) == 0 && len(words[from-1].text) > 1 && words[from-1].flags&fEnglish == 0 && from > i-4 {
 		if _, isNumber := times(words[from-1].text); isNumber {
 			break
 		}
 		from--
 	}
-	if from == i {
+	if from == i || words[from].has(fTransit) {
 		return ""
 	}
 	return strings.Trim(meaning[words[from].at:words[i].at], " (,-–—:/")
@@ -117,7 +124,18 @@ func speaksOf(words []word, v string, sc scope) bool {
 // isASNLike reports whether a placeholder's name says that it is an AS.
 func isASNLike(v string) bool {
 	plain := strings.ToLower(strings.Trim(v, "<>[]$"))
+	for _, own := range []string{"your", "my", "own", "rs_", "rs-"} {
+		if strings.HasPrefix(plain, own) {
+			return false // the one who documents, not a target
+		}
+	}
 	return isASNName(plain) || plain == "as" || strings.Contains(plain, "asn") || strings.Contains(plain, "peeras") || strings.HasSuffix(plain, " as") || plain == "peer"
+}
+
+// directed reports whether a word stands right after to or from, as in "learned from
+// customer".
+func directed(words []word, i int) bool {
+	return hasFlag(words[max(0, i-2):i], fTo|fFrom) && !hasFlag(words[max(0, i-3):i], fThis)
 }
 
 // isMany reports whether a word for neighbours is of several.
@@ -129,10 +147,13 @@ func isMany(text string) bool {
 
 func wordLen(meaning string, w word) int { return min(len(w.text), len(meaning)-w.at) }
 
+// partOfName are words that names of places begin with.
+var partOfName = set("saint st san santa sao são los las new hong nizhny rio buenos north south east west central middle great united нижний великий новая южная северная sankt bad")
+
 // regionName is the region at i as it is written, with a second word of it.
 func regionName(meaning string, words []word, i int) string {
 	from, to := i, i
-	for from > 0 && words[from-1].has(fRegion) && adjacent(meaning, words[from-1], words[from]) {
+	for from > 0 && (words[from-1].has(fRegion) || partOfName[words[from-1].text]) && adjacent(meaning, words[from-1], words[from]) {
 		from--
 	}
 	for to+1 < len(words) && words[to+1].has(fRegion) && adjacent(meaning, words[to], words[to+1]) {

@@ -108,7 +108,7 @@ func label(s string, i int) int {
 }
 
 // notBefore are words after which two numbers with a colon are no community.
-var notBefore = set(`rd vni port ports mtu rfc mac time hours ratio phone tel fax window version v uptime vlan vpls evi esi rev asdot isbn
+var notBefore = set(`rd vni port ports mtu rfc mac time hours ratio phone tel fax window version v uptime vlan vpls evi esi rev asdot isbn distinguisher
  порт порты время телефон час`)
 
 func set(words string) map[string]bool {

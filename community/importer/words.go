@@ -10,55 +10,55 @@ import (
 type flags uint64
 
 const (
-	fNeg       flags = 1 << iota // not
-	fExport                      // announce, as an order or as the name of the act
-	fExported                    // announced: it has been done
-	fPrepend                     // prepend
-	fBlackhole                   // blackhole, discard
-	fGshut                       // graceful shutdown
-	fSet                         // set, raise, lower
-	fLocalPref                   // local preference
-	fMED                         // metric
-	fOnly                        // only
-	fBlock                       // block, prevent
-	fLearn                       // learned, received, originated
-	fTags                        // tags, as the first word
-	fRoute                       // route, prefix
-	fNode                        // node, POP
-	fCustomer                    //
-	fPeer                        //
-	fTransit                     //
-	fAll                         // all, any
-	fRegion                      // a continent, country or city
-	fExchange                    //
-	fExample                     //
-	fNote                        //
-	fCommunity                   //
-	fFormat                      //
-	fNoExport                    // NO_EXPORT and its like, by name
-	fNoAdvertise                 // NO_ADVERTISE, by name
-	fFrom                        //
-	fTo                          //
-	fFor                         //
-	fCan                         // may, can
-	fUse                         // use
-	fInfo                        // another word of what is told
-	fAct                         // another word of what is done
-	fPath                        // AS_PATH
-	fThis                        // this, a certain, specific
-	fLabel                       // a word that may stand before a value
-	fJoin                        // and, or
-	fPast                        // deprecated, unconfirmed
-	fHeader                      // of a table: what a column holds
-	fForm                        // of a header: the form of a community, no meaning
-	hInfo                        // of a heading
+	fNeg         flags = 1 << iota // not
+	fExport                        // announce, as an order or as the name of the act
+	fExported                      // announced: it has been done
+	fPrepend                       // prepend
+	fBlackhole                     // blackhole, discard
+	fGshut                         // graceful shutdown
+	fSet                           // set, raise, lower
+	fLocalPref                     // local preference
+	fMED                           // metric
+	fOnly                          // only
+	fBlock                         // block, prevent
+	fLearn                         // learned, received, originated
+	fTags                          // tags, as the first word
+	fRoute                         // route, prefix
+	fNode                          // node, POP
+	fCustomer                      //
+	fPeer                          //
+	fTransit                       //
+	fAll                           // all, any
+	fRegion                        // a continent, country or city
+	fExchange                      //
+	fExample                       //
+	fNote                          //
+	fCommunity                     //
+	fFormat                        //
+	fNoExport                      // NO_EXPORT and its like, by name
+	fNoAdvertise                   // NO_ADVERTISE, by name
+	fFrom                          //
+	fTo                            //
+	fFor                           //
+	fCan                           // may, can
+	fUse                           // use
+	fInfo                          // another word of what is told
+	fAct                           // another word of what is done
+	fPath                          // AS_PATH
+	fThis                          // this, a certain, specific
+	fLabel                         // a word that may stand before a value
+	fJoin                          // and, or
+	fPast                          // deprecated, unconfirmed
+	fReason                        // the reason of what was done
+	fHeader                        // of a table: what a column holds
+	fForm                          // of a header: the form of a community, no meaning
+	hInfo                          // of a heading
 	hAction
 	fRussian
 	fUkrainian
 	fSpanish
 	fGerman
 	fEnglish
-	fWeak // of a word that alone is not enough, such as a continent
 )
 
 // word is one word of a text.
@@ -105,11 +105,40 @@ func (x *lexicon) read(text string) []word {
 		j := wordEnd(text, i+size)
 		lower := strings.ToLower(strings.TrimRight(text[i:j], "-'_"))
 		if lower = strings.ReplaceAll(lower, "’", "'"); lower != "" {
-			out = append(out, word{text: lower, flags: x.flags(lower), at: i})
+			out = x.append(out, lower, i)
 		}
 		i = j
 	}
 	return phrases(out)
+}
+
+// append adds a word; names of several words with _ between them, as in
+// do_not_announce_to_peer, are those words.
+func (x *lexicon) append(out []word, lower string, at int) []word {
+	f := x.flags(lower)
+	if f&^(fEnglish|fSpanish|fGerman) != 0 && strings.Count(lower, "_") < 2 || !isSeveral(lower) {
+		return append(out, word{text: lower, flags: f, at: at})
+	}
+	for part := range strings.SplitSeq(lower, "_") {
+		if part != "" {
+			out = append(out, word{text: part, flags: x.flags(part), at: at})
+		}
+		at += len(part) + 1
+	}
+	return out
+}
+
+// isSeveral reports whether a name with _ is several words, and not that of a variable.
+func isSeveral(lower string) bool {
+	cut := strings.LastIndexByte(lower, '_')
+	if cut < 0 || exact[lower] != 0 {
+		return false
+	}
+	switch lower[cut+1:] {
+	case "as", "asn", "id", "code", "name", "val", "value", "number":
+		return false
+	}
+	return true
 }
 
 func startsWord(r rune) bool {
