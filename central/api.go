@@ -366,8 +366,15 @@ func (a *api) Watch(_ *centralv1.GetFleetRequest, stream grpc.ServerStreamingSer
 	}
 }
 
+// maxRecords is how many audit records one answer has at most.
+const maxRecords = 1000
+
 func (a *api) ListAudit(ctx context.Context, r *centralv1.ListAuditRequest) (*centralv1.ListAuditResponse, error) {
-	records, err := a.f.audit.List(ctx, audit.Filter{Limit: int(r.GetLimit()), Who: r.GetWho(), Target: r.GetTarget(), Before: r.GetBefore()})
+	limit := min(int(r.GetLimit()), maxRecords)
+	records, err := a.f.audit.From(ctx, r.GetFrom(), limit)
+	if r.GetFrom() == 0 {
+		records, err = a.f.audit.List(ctx, audit.Filter{Limit: limit, Who: r.GetWho(), Target: r.GetTarget(), Before: r.GetBefore()})
+	}
 	if err != nil {
 		return nil, failed(err)
 	}
@@ -384,5 +391,10 @@ func (a *api) VerifyAudit(ctx context.Context, _ *centralv1.VerifyAuditRequest) 
 	if err != nil {
 		return nil, failed(err)
 	}
-	return &centralv1.VerifyAuditResponse{Ok: v.OK, Records: v.Records, BrokenAt: v.BrokenAt, Detail: v.Detail}, nil
+	out := &centralv1.VerifyAuditResponse{Ok: v.OK, Records: v.Records, BrokenAt: v.BrokenAt, Detail: v.Detail,
+		Pruned: v.Pruned.Number, PrunedHash: v.Pruned.Hash, HeadHash: v.Head.Hash}
+	if !v.PrunedAt.IsZero() {
+		out.PrunedAt = stamp(v.PrunedAt)
+	}
+	return out, nil
 }

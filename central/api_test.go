@@ -79,11 +79,40 @@ func TestManyTagsAtOnceWaitForWhatNeighboursTolerate(t *testing.T) {
 		if n := len(l.edges["n01"].intent().GetTags()); n != 3 {
 			t.Errorf("%d tags told at once; three changes are 1500 points, a fourth would be 2000", n)
 		}
+		node, err := l.api.GetNode(l.ctx(), &centralv1.GetNodeRequest{Name: "n01"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i, tag := range node.GetTags() {
+			if waits := tag.GetAfter() != nil && tag.GetAfter().AsTime().After(time.Now()); waits != (i == 3) {
+				t.Errorf("the NOC reads of %s: on routes from %v", tag.GetValue(), tag.GetAfter())
+			}
+		}
 		pass(15 * time.Minute)
 		if n := len(l.edges["n01"].intent().GetTags()); n != 4 {
 			t.Errorf("%d tags told after a half-life", n)
 		}
 	})
+}
+
+// An edge charges a change twice what it is, for the paths that others try meanwhile. What
+// it has reported is not charged once more.
+func TestATagThatWasReportedIsChargedOnce(t *testing.T) {
+	now := time.Now()
+	hello := &centralv1.Hello{Node: "n01", Asn: 57629, Neighbors: []*centralv1.EdgeNeighbor{{Name: "a", Asn: 65001}}}
+	for _, tt := range []struct {
+		reported float64
+		waits    bool
+	}{{0, false}, {400, false}, {1000, false}, {1001, true}} {
+		w := newWorld(Settings{})
+		doc := nodeDoc{Tags: []tagDoc{{Value: "57629:1", After: now.Add(-time.Second)}}}
+		doc.Hello.m = hello
+		w.nodes["n01"], w.nodes["n02"] = entry[nodeDoc]{doc: doc}, entry[nodeDoc]{doc: nodeDoc{Hello: doc.Hello}}
+		v := &view{penalty: map[uint32]float64{65001: tt.reported}, own: map[string]map[uint32]float64{"n01": {65001: tt.reported}}}
+		if wait := w.tagWait("n02", v, now); (wait > 0) != tt.waits {
+			t.Errorf("with %v reported the next tag waits %v", tt.reported, wait)
+		}
+	}
 }
 
 func TestGenerationsGrowOverRestartsOfTheCentre(t *testing.T) {

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/catchment-bgp/catchment/central/audit"
+	"github.com/catchment-bgp/catchment/central/identity"
 	"github.com/catchment-bgp/catchment/central/store"
 )
 
@@ -24,9 +25,10 @@ type Fleet struct {
 	mu       sync.RWMutex
 	w        *world
 	sessions map[string]*session
-	refused  map[string]string // what was audited of a refusal last, by node and id
-	news     chan struct{}     // closed and made anew when the view is
-	followed chan struct{}     // closed and made anew when the watch brings something
+	refused  map[string]string   // what was audited of a refusal last, by node and id
+	spared   *identity.Allowance // bounds how many refusals a caller has written down
+	news     chan struct{}       // closed and made anew when the view is
+	followed chan struct{}       // closed and made anew when the watch brings something
 
 	// cut is true while the store is out of reach; tellHealth hears of it.
 	cut        atomic.Bool
@@ -54,7 +56,7 @@ func NewFleet(s store.Store, settings Settings) *Fleet {
 		settings.Replica = newID("r")
 	}
 	f := &Fleet{settings: settings, store: s, audit: audit.New(s, time.Now, settings.Log), log: settings.Log, meters: newMeters(),
-		w: newWorld(settings), sessions: map[string]*session{}, refused: map[string]string{}, news: make(chan struct{}), followed: make(chan struct{}),
+		w: newWorld(settings), sessions: map[string]*session{}, refused: map[string]string{}, spared: identity.NamedRefusals(), news: make(chan struct{}), followed: make(chan struct{}),
 		dirty: make(chan struct{}, 1), ready: make(chan struct{}), leaving: make(chan struct{}), tellHealth: func(bool) {}}
 	f.publish.nodes, f.publish.wake = map[string]bool{}, make(chan struct{}, 1)
 	return f
@@ -76,7 +78,7 @@ func (f *Fleet) Run(ctx context.Context) error {
 	}
 	f.renew(time.Now())
 	close(f.ready)
-	for _, loop := range []func(context.Context){f.beats, f.publishes, f.steers, f.remembers} {
+	for _, loop := range []func(context.Context){f.beats, f.publishes, f.steers, f.remembers, f.prunes} {
 		work.Go(func() { loop(ctx) })
 	}
 	defer close(f.leaving)
@@ -246,6 +248,18 @@ func (f *Fleet) commit(ctx context.Context, c change) error {
 	}
 	f.take(c.ops, at, false)
 	return nil
+}
+
+// writeRefusal writes down what a rule of the fleet refused a caller, if it has not
+// had too much written down of late.
+func (f *Fleet) writeRefusal(ctx context.Context, e audit.Entry) error {
+	ok, missed := f.spared.Take(e.Who, time.Now())
+	if !ok {
+		f.log.Warn("a refusal is not recorded: too many of this caller", "who", e.Who, "target", e.Target, "detail", e.Detail)
+		return nil
+	}
+	e.Detail = more(e.Detail, missed)
+	return f.commit(ctx, change{entries: []audit.Entry{e}})
 }
 
 // change is what a decision comes to: it holds if the conditions do.

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 	"time"
 
 	centralv1 "github.com/catchment-bgp/catchment/api/central/v1"
@@ -63,7 +64,7 @@ func (f *Fleet) answer(ctx context.Context, s *session, l liveDoc, want *central
 		c, granted, refusal, err = w.admit(s.node, l, want, now)
 		return c, err
 	})
-	if err = notOurs(err); err != nil {
+	if err = notOurs(err); err != nil || f.waitsForSuccessor(s, want.GetId(), refusal) {
 		return err
 	}
 	f.note(s, want, granted, refusal)
@@ -104,8 +105,15 @@ func (f *Fleet) auditRefusal(ctx context.Context, node string, want *centralv1.G
 	if known {
 		return nil
 	}
-	return f.commit(ctx, change{entries: []audit.Entry{{Who: node, Role: "edge", Method: "grant", Target: node + "/" + want.GetService(),
-		Reason: want.GetReason(), Outcome: audit.Refused, Detail: r.GetLimit() + ": " + r.GetReason()}}})
+	e := audit.Entry{Who: node, Role: "edge", Method: "grant", Target: node + "/" + want.GetService(), Reason: want.GetReason(),
+		Outcome: audit.Refused, Detail: r.GetLimit() + ": " + r.GetReason()}
+	if want.GetOverrideSafety() { // which the edge has not waited with
+		e.Outcome, e.Detail = audit.Done, e.Detail+"; done all the same, by --override-safety"
+	}
+	if e.Outcome == audit.Done {
+		return f.commit(ctx, change{entries: []audit.Entry{e}})
+	}
+	return f.writeRefusal(ctx, e)
 }
 
 // returned is what a report of the holder makes of its grants.
@@ -177,6 +185,9 @@ func (w *world) admit(node string, l liveDoc, want *centralv1.GrantRequest, now 
 	}
 	f := w.fleetAt(now)
 	a := fleet.Admit(f, r)
+	for _, lacking := range w.lacking(node, want) {
+		a = a.Worse(fleet.Admit(f.Without(r.Service, lacking), r))
+	}
 	if !a.OK {
 		return refuse(a.Refusal.Limit, a.Refusal.Reason, a.Refusal.Holders...)
 	}
@@ -184,6 +195,40 @@ func (w *world) admit(node string, l liveDoc, want *centralv1.GrantRequest, now 
 	c, err := w.grant(g)
 	c.entries[0].Reason = want.GetReason()
 	return c, g, nil, err
+}
+
+// lacking returns, for each prefix that a request names, the other nodes that do not
+// have it in the service: each set of them once, and none that is empty.
+func (w *world) lacking(node string, want *centralv1.GrantRequest) [][]string {
+	lack := map[string][]string{}
+	for _, p := range want.GetPrefixes() {
+		lack[p] = nil
+	}
+	for _, name := range sorted(w.nodes) {
+		for _, s := range w.nodes.get(name).hello().GetServices() {
+			if name == node || s.GetName() != want.GetService() {
+				continue
+			}
+			has := map[string]bool{}
+			for _, p := range s.GetPrefixes() {
+				has[p] = true
+			}
+			for p := range lack {
+				if !has[p] {
+					lack[p] = append(lack[p], name)
+				}
+			}
+		}
+	}
+	once := map[string]bool{"": true}
+	var out [][]string
+	for _, p := range slices.Sorted(maps.Keys(lack)) {
+		if k := strings.Join(lack[p], "/"); !once[k] {
+			once[k] = true
+			out = append(out, lack[p])
+		}
+	}
+	return out
 }
 
 // stands looks at what a request refers to. Override: it passes the limits.

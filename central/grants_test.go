@@ -114,6 +114,58 @@ func TestAReserveIsCalledWhenTooFewAnnounce(t *testing.T) {
 	})
 }
 
+func TestANodeThatIsNewIsAReserveIfItsFileSaysSo(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := newLab(t, fleet.Limits{MinAnnouncing: 1})
+		edges := l.join(2)
+		pass(time.Minute)
+		for i, e := range edges {
+			e.hello = proto.CloneOf(e.hello)
+			e.hello.Standby = true
+			if i == 1 { // which the centre has not met
+				e.leave()
+				if _, err := l.api.SetNode(l.ctx(), &centralv1.SetNodeRequest{Name: e.name, Forget: true, Reason: "reinstalled"}); err != nil {
+					t.Fatal(err)
+				}
+				e.connect()
+			} else {
+				e.set(func(e *simEdge) { e.say = e.hello })
+			}
+		}
+		pass(time.Minute)
+		if edges[0].intent().GetStandby() || !edges[1].intent().GetStandby() || edges[1].intent().GetActivated() {
+			t.Errorf("%v and %v", edges[0].intent(), edges[1].intent())
+		}
+	})
+}
+
+func TestAnEdgeIsToldOfTheOthersPenaltiesAsLongAsEachIsSeen(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := newLab(t, fleet.Limits{MinAnnouncing: 1})
+		edges := l.join(3)
+		pass(time.Minute)
+		share := func() *centralv1.LedgerShare { return edges[0].intent().GetShares()[0] }
+		if s := share(); !s.GetKnown() || s.GetPenalty() != 0 {
+			t.Errorf("%v", s)
+		}
+		edges[1].set(func(e *simEdge) { e.penalty = 1000 })
+		pass(2 * time.Second) // it is told at once
+		if s := share(); !s.GetKnown() || s.GetPenalty() != 1000 {
+			t.Errorf("%v", s)
+		}
+		edges[2].leave()
+		pass(25 * time.Second)
+		if s := share(); s.GetKnown() {
+			t.Errorf("one is not seen, and the others are known: %v", s)
+		}
+		edges[2].connect()
+		pass(25 * time.Second)
+		if s := share(); !s.GetKnown() {
+			t.Errorf("all are seen: %v", s)
+		}
+	})
+}
+
 func TestReturnsAreInTurnUnlessTheFleetIsShort(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := newLab(t, fleet.Limits{MinAnnouncing: 1})

@@ -81,7 +81,7 @@ func (w *world) fleetInto(in *centralv1.Intent, node string, v *view) {
 	}
 	for _, s := range v.shares[node] {
 		in.Shares = append(in.Shares, &centralv1.LedgerShare{Asn: s.ASN, Edges: int32(s.Edges), Index: int32(s.Index),
-			Penalty: max(0, v.penalty[s.ASN]-v.own[node][s.ASN])})
+			Penalty: max(0, v.penalty[s.ASN]-v.own[node][s.ASN]), Known: !v.blind[s.ASN]})
 	}
 	if room, known := v.roomFor(node); known {
 		in.Room, in.RoomAt = &room, timestamppb.New(v.at)
@@ -107,7 +107,11 @@ func (d windowDoc) concerns(targets []maintenance.Target, now time.Time) bool {
 func (d windowDoc) intent() *centralv1.Window { return d.base() }
 
 func (t tagDoc) proto() *centralv1.Tag {
-	return &centralv1.Tag{Value: t.Value, Meaning: t.Meaning, Shared: t.Shared, Since: timestamppb.New(t.Since), By: t.By}
+	out := &centralv1.Tag{Value: t.Value, Meaning: t.Meaning, Shared: t.Shared, Since: timestamppb.New(t.Since), By: t.By}
+	if t.After.After(t.Since) {
+		out.After = timestamppb.New(t.After)
+	}
+	return out
 }
 
 func (o overrideDoc) proto() *centralv1.FleetOverride {
@@ -125,6 +129,6 @@ func grantProto(g fleet.Grant, revision uint64) *centralv1.Grant {
 func lasting(in *centralv1.Intent) {
 	in.Sent, in.Generation, in.Report, in.Room, in.RoomAt = nil, 0, 0, nil, nil
 	for _, s := range in.Shares {
-		s.Penalty = 0
+		s.Penalty, s.Known = 0, false
 	}
 }

@@ -11,8 +11,8 @@ import (
 
 // meters count what the fleet cannot be asked for later.
 type meters struct {
-	reports, intents, conflicts prometheus.Counter
-	refusals, granted, denials  *prometheus.CounterVec
+	reports, intents, conflicts, pruned prometheus.Counter
+	refusals, granted, denials          *prometheus.CounterVec
 }
 
 func newMeters() *meters {
@@ -26,6 +26,7 @@ func newMeters() *meters {
 		reports:   counter("reports_total", "Reports of edges."),
 		intents:   counter("intents_total", "Intents sent to edges."),
 		conflicts: counter("conflicts_total", "Decisions made anew since the store had changed meanwhile."),
+		pruned:    counter("audit_pruned_total", "Audit records removed since they were too old."),
 		refusals:  vec("refusals_total", "Requests for a grant refused, by the limit; one that is asked again counts again.", "limit"),
 		denials:   vec("denials_total", "Calls and connections that were denied, by why.", "reason"),
 		granted:   vec("grants_total", "Grants given, by what for.", "kind"),
@@ -119,7 +120,7 @@ func number(b bool) float64 {
 // Registry has the metrics of this centre and its process.
 func (f *Fleet) Registry() *prometheus.Registry {
 	r := prometheus.NewRegistry()
-	r.MustRegister(f, f.meters.reports, f.meters.intents, f.meters.conflicts, f.meters.refusals, f.meters.granted, f.meters.denials,
+	r.MustRegister(f, f.meters.reports, f.meters.intents, f.meters.conflicts, f.meters.pruned, f.meters.refusals, f.meters.granted, f.meters.denials,
 		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	return r
 }

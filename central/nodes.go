@@ -8,7 +8,6 @@ import (
 	centralv1 "github.com/catchment-bgp/catchment/api/central/v1"
 	"github.com/catchment-bgp/catchment/central/audit"
 	"github.com/catchment-bgp/catchment/central/store"
-	"github.com/catchment-bgp/catchment/maintenance"
 	"github.com/catchment-bgp/catchment/policy/fleet"
 )
 
@@ -106,30 +105,19 @@ func (w *world) setOverride(r *centralv1.SetFleetOverrideRequest, by Caller, id 
 	}
 	e := audit.Entry{Who: by.Name, Role: by.Role, Method: "SetFleetOverride", Target: id, Reason: o.Reason, Ticket: o.Ticket, Outcome: audit.Done, After: jsonOf(o)}
 	if o.Verb != "announce" {
-		if refusal, no := w.spares(sel, now); no && !o.OverrideSafety {
+		r := fleet.Request{ID: "override", Kind: fleet.Override, Ahead: true}
+		if refusal, no := spares(w.fleetAt(now), r, sel, besides{w.wordsAt(now), w.windowsAt(now)}, w.targets(""), ""); no && !o.OverrideSafety {
 			return o, change{}, refusal
 		} else if no {
 			e.Detail = "in spite of a limit: " + refusal.Error()
 		}
 	}
 	op, err := put(key(kindOverride, id), o)
-	return o, change{conds: []store.Cond{w.overrides.cond(kindOverride, id)}, ops: []store.Op{op}, entries: []audit.Entry{e}}, err
-}
-
-// spares asks whether the fleet could do without what a selector names, now.
-func (w *world) spares(sel maintenance.Selector, now time.Time) (refused, bool) {
-	whole, _ := covered(w.targets(""), []maintenance.Selector{sel})
-	f := w.fleetAt(now)
-	for _, p := range whole {
-		r := fleet.Request{ID: "override", Node: p.node, Service: p.service, Kind: fleet.Override, Ahead: true}
-		a := fleet.Admit(f, r)
-		if !a.OK {
-			a.Refusal.Reason = "node " + p.node + ", service " + p.service + ": " + a.Refusal.Reason
-			return refused{a.Refusal}, true
-		}
-		f.Grants = append(f.Grants, r.Grant(f, a))
+	if err != nil {
+		return o, change{}, err
 	}
-	return refused{}, false
+	fence, err := w.fence(windowFence)
+	return o, change{conds: []store.Cond{w.overrides.cond(kindOverride, id), w.fences.cond(kindFence, windowFence)}, ops: []store.Op{op, fence}, entries: []audit.Entry{e}}, err
 }
 
 // clearOverride is the change that takes an operator's word back.

@@ -17,9 +17,21 @@ import (
 // openTime bounds the wait for the store at the start.
 const openTime = 60 * time.Second
 
+// Options are what a centre has from its process and not from its configuration.
+type Options struct {
+	// Version is that of this program.
+	Version string
+	// Log gets one line for each change.
+	Log *slog.Logger
+	// Supervisor, where set, is told every BeatEvery (0: 10 s) that the centre works.
+	Supervisor Supervisor
+	BeatEvery  time.Duration
+}
+
 // Run is a whole centre: it opens the store, serves what the configuration says
 // until ctx ends, and closes all again. The errors say what to do.
-func Run(ctx context.Context, cfg *config.Config, version string, log *slog.Logger) error {
+func Run(ctx context.Context, cfg *config.Config, o Options) error {
+	log, version := o.Log, o.Version
 	id, err := identityOf(cfg, log)
 	if err != nil {
 		return err
@@ -32,7 +44,7 @@ func Run(ctx context.Context, cfg *config.Config, version string, log *slog.Logg
 	if err != nil {
 		return errors.Join(err, listener.Close(), closeIf(web))
 	}
-	f := NewFleet(s, Settings{ASN: cfg.ASN, Services: cfg.Services, Landing: cfg.Landing, Version: version, Log: log})
+	f := NewFleet(s, Settings{ASN: cfg.ASN, Cluster: cfg.Etcd != nil, Services: cfg.Services, Landing: cfg.Landing, AuditKeep: cfg.AuditKeep, Version: version, Log: log})
 	server, err := NewServer(f, id)
 	if err != nil {
 		return errors.Join(err, listener.Close(), closeIf(web), s.Close())
@@ -47,7 +59,11 @@ func Run(ctx context.Context, cfg *config.Config, version string, log *slog.Logg
 	select {
 	case <-f.Ready():
 		log.Info("the centre serves", "listen", listener.Addr(), "http", cfg.HTTP, "tls", cfg.TLS != nil, "replica", f.settings.Replica, "version", version)
+		beats := make(chan struct{})
+		go func() { defer close(beats); f.beat(ctx, o.Supervisor, o.BeatEvery) }()
 		err = server.Serve(ctx, listener, web)
+		cancel()
+		<-beats
 	case <-ctx.Done():
 		err = errors.Join(listener.Close(), closeIf(web))
 	}

@@ -35,8 +35,8 @@ const (
 	bufferSize = 4 << 10
 	// leaveTime bounds the wait for calls at the end.
 	leaveTime = 2 * time.Second
-	// headerTime is how long an HTTP client may take to say what it wants.
-	headerTime = 10 * time.Second
+	// idleTime is how long a connection without a call is kept: an edge always has one.
+	idleTime = 5 * time.Minute
 )
 
 // Server serves a Fleet over gRPC and JSON.
@@ -71,7 +71,7 @@ func NewServer(f *Fleet, id Identity) (*Server, error) {
 		return nil, err
 	}
 	options := append(gate.ServerOptions(),
-		grpc.KeepaliveParams(keepalive.ServerParameters{Time: keepaliveTime, Timeout: keepaliveWait}),
+		grpc.KeepaliveParams(keepalive.ServerParameters{Time: keepaliveTime, Timeout: keepaliveWait, MaxConnectionIdle: idleTime}),
 		grpc.KeepaliveEnforcementPolicy(keepalive.EnforcementPolicy{MinTime: keepaliveMin, PermitWithoutStream: true}),
 		grpc.ReadBufferSize(bufferSize), grpc.WriteBufferSize(bufferSize))
 	s := &Server{f: f, gate: gate, grpc: grpc.NewServer(options...), local: local, files: id.Files}
@@ -102,11 +102,19 @@ func (d denials) note(_ context.Context, r identity.Refusal) {
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), leaveTime)
 	defer cancel()
-	err := d.f.commit(ctx, change{entries: []audit.Entry{{Who: r.Peer.Who(), Role: string(r.Peer.Role), Method: "deny", Target: target, Outcome: audit.Denied,
-		Detail: fmt.Sprintf("%s from %s: %s (%d more not recorded)", r.Reason, r.Addr, r.Text, r.Suppressed)}}})
+	err := d.f.commit(ctx, change{entries: []audit.Entry{{Who: r.Who(), Role: string(r.Peer.Role), Method: "deny", Target: target, Outcome: audit.Denied,
+		Detail: more(fmt.Sprintf("%s from %s: %s", r.Reason, r.Addr, r.Text), r.Suppressed)}}})
 	if err != nil {
-		d.f.log.Warn("a denial cannot be recorded", "who", r.Peer.Who(), "target", target, "reason", r.Reason, "error", err)
+		d.f.log.Warn("a denial cannot be recorded", "who", r.Who(), "target", target, "reason", r.Reason, "error", err)
 	}
+}
+
+// more says how many were not recorded.
+func more(detail string, missed uint64) string {
+	if missed == 0 {
+		return detail
+	}
+	return fmt.Sprintf("%s (%d more not recorded)", detail, missed)
 }
 
 // Serve answers on a listener for gRPC and, unless it is nil, on one for HTTP, until
@@ -124,7 +132,7 @@ func (s *Server) Serve(ctx context.Context, listener, web net.Listener) error {
 			cancel()
 		})
 	}
-	serve("gRPC", func() error { return s.grpc.Serve(listener) })
+	serve("gRPC", func() error { return s.grpc.Serve(s.gate.Door(listener)) })
 	serve("gRPC within", func() error { return s.grpc.Serve(s.local) })
 	if web != nil {
 		server, closeConn, err := s.web()
@@ -134,6 +142,7 @@ func (s *Server) Serve(ctx context.Context, listener, web net.Listener) error {
 			return errors.Join(err, listener.Close(), web.Close())
 		}
 		defer closeConn()
+		web = s.gate.Door(web)
 		if s.files != nil {
 			web = tls.NewListener(web, s.files.ServerTLS())
 		}
@@ -200,5 +209,5 @@ func (s *Server) web() (*http.Server, func(), error) {
 			http.Error(w, "the store has not been read yet", http.StatusServiceUnavailable)
 		}
 	})
-	return &http.Server{Handler: mux, ReadHeaderTimeout: headerTime}, func() { _ = conn.Close() }, nil
+	return s.gate.Web(mux), func() { _ = conn.Close() }, nil
 }

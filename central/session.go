@@ -36,11 +36,13 @@ type session struct {
 	why     error
 
 	refusals map[string]*centralv1.Refusal
+	waiting  map[string]time.Time // since when requests wait for a successor
 	// What was sent last.
 	generation uint64
 	content    uint64
 	sentAt     time.Time
 	room       float64
+	penalty    float64 // of all shares
 	answered   uint64
 	// told has what newer intents say of keeping, oldest first; the first is in force.
 	told []telling
@@ -98,8 +100,8 @@ func (f *Fleet) open(ctx context.Context, h *centralv1.Hello) (*session, error) 
 		return nil, err
 	}
 	s := &session{node: h.GetNode(), opened: time.Now(), wake: make(chan struct{}, 1), ended: make(chan struct{}),
-		refusals: map[string]*centralv1.Refusal{}}
-	err := f.decide(ctx, func(w *world, now time.Time) (change, error) {
+		refusals: map[string]*centralv1.Refusal{}, waiting: map[string]time.Time{}}
+	err := f.insist(ctx, func(w *world, now time.Time) (change, error) {
 		s.epoch = w.sessions.get(s.node).Epoch + 1
 		return w.opens(h, sessionDoc{Epoch: s.epoch, Replica: f.settings.Replica}, now)
 	})
@@ -113,6 +115,34 @@ func (f *Fleet) open(ctx context.Context, h *centralv1.Hello) (*session, error) 
 	}
 	f.sessions[s.node] = s
 	return s, nil
+}
+
+// What is on its way to the leader of a cluster when that dies is lost, and no answer
+// comes. Another leader is there two seconds later: within insistEvery and insistTries.
+const (
+	insistEvery = 1200 * time.Millisecond
+	insistTries = 3
+)
+
+// insist is decide for what may be done twice. A cluster that does not answer is asked
+// again, so that an edge whose centre has died with the leader need not look for
+// another one once more.
+func (f *Fleet) insist(ctx context.Context, decision func(w *world, now time.Time) (change, error)) error {
+	if !f.settings.Cluster {
+		return f.decide(ctx, decision)
+	}
+	for try := 1; ; try++ {
+		limited, cancel := context.WithTimeout(ctx, insistEvery)
+		err := f.decide(limited, decision)
+		late := limited.Err() != nil && ctx.Err() == nil
+		cancel()
+		switch {
+		case err == nil || !late:
+			return err
+		case try == insistTries:
+			return fmt.Errorf("%w: no answer within %s", store.ErrUnavailable, insistTries*insistEvery)
+		}
+	}
 }
 
 // opens is the change that begins a stream.
@@ -129,7 +159,7 @@ func (w *world) opens(h *centralv1.Hello, s sessionDoc, now time.Time) (change, 
 	}
 	n := doc.doc
 	if !known {
-		n.First = now
+		n.First, n.Standby = now, h.GetStandby()
 	}
 	n.Hello.m = h
 	c.conds = append(c.conds, w.nodes.cond(kindNode, h.GetNode()))
@@ -195,11 +225,11 @@ func (f *Fleet) report(ctx context.Context, s *session, r *centralv1.Report) err
 	}
 	f.w.local[s.node] = l
 	stale := now.Sub(f.w.live.get(s.node).At) > lastSeenEvery
-	for id := range s.refusals {
-		if !slices.ContainsFunc(r.GetWants(), func(g *centralv1.GrantRequest) bool { return g.GetId() == id }) {
-			delete(s.refusals, id)
-		}
+	wanted := func(id string) bool {
+		return slices.ContainsFunc(r.GetWants(), func(g *centralv1.GrantRequest) bool { return g.GetId() == id })
 	}
+	maps.DeleteFunc(s.refusals, func(id string, _ *centralv1.Refusal) bool { return !wanted(id) })
+	maps.DeleteFunc(s.waiting, func(id string, _ time.Time) bool { return !wanted(id) })
 	f.mu.Unlock()
 	f.meters.reports.Inc()
 	if !known || stale || material(before, l) {
@@ -265,7 +295,8 @@ func (f *Fleet) tell(s *session) (*centralv1.Intent, time.Time) {
 	newer := live.Number > s.answered
 	leased := len(in.Grants) > 0 && newer
 	roomier := newer && in.Room != nil && differs(s.room, in.GetRoom())
-	if s.generation != 0 && content == s.content && !leased && !roomier && now.Before(again) {
+	dearer := penalties(in) > s.penalty+dear
+	if s.generation != 0 && content == s.content && !leased && !roomier && !dearer && now.Before(again) {
 		return nil, earlier(next, again)
 	}
 	if s.generation == 0 || content != s.content {
@@ -275,9 +306,21 @@ func (f *Fleet) tell(s *session) (*centralv1.Intent, time.Time) {
 			s.told = s.told[1:]
 		}
 	}
-	s.content, s.sentAt, s.room, s.answered = content, now, in.GetRoom(), live.Number
+	s.content, s.sentAt, s.room, s.penalty, s.answered = content, now, in.GetRoom(), penalties(in), live.Number
 	in.Generation, in.Sent, in.Report = s.generation, timestamppb.New(now), live.report().GetNumber()
 	return in, earlier(next, now.Add(resendEvery))
+}
+
+// dear is how much more others must have been charged for an edge to hear of it at
+// once: less than any change.
+const dear = 100
+
+// penalties is what others were charged at all ASes that an edge shares.
+func penalties(in *centralv1.Intent) (sum float64) {
+	for _, s := range in.GetShares() {
+		sum += s.GetPenalty()
+	}
+	return sum
 }
 
 // digest tells intents apart that want different things.

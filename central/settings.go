@@ -23,6 +23,8 @@ const (
 	resendEvery = 20 * time.Second
 	// lastSeenEvery is how old the store's word of a node may be that says nothing new.
 	lastSeenEvery = 5 * time.Minute
+	// pruneEvery is how often a leader looks for audit records that are too old.
+	pruneEvery = 10 * time.Minute
 )
 
 // Settings are what an operator decides about the fleet.
@@ -31,6 +33,8 @@ type Settings struct {
 	Replica string
 	// ASN is ours: tags are communities of it. 0: those that the nodes say.
 	ASN uint32
+	// Cluster says that the store has members elsewhere, of which one may die.
+	Cluster bool
 	// Services has the limits by service; others have those of fleet.Limits{}.
 	Services map[string]fleet.Limits
 	// Landing says where load goes that a node sheds; nil: not known.
@@ -40,6 +44,8 @@ type Settings struct {
 	Actions map[string]string
 	// Step is the time between two turns of nodes that come back; 0: 30 s.
 	Step time.Duration
+	// AuditKeep is how long audit records are kept; 0: for ever.
+	AuditKeep time.Duration
 	// Version is that of this program.
 	Version string
 	// Log gets one line for each change; nil: none.

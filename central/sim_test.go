@@ -32,6 +32,7 @@ type lab struct {
 	stop  func()
 	edges map[string]*simEdge
 	limit fleet.Limits
+	keep  time.Duration // of audit records
 }
 
 const video = "video"
@@ -52,7 +53,12 @@ func newLab(t *testing.T, limits fleet.Limits) *lab {
 
 // start begins a centre over the store as it is.
 func (l *lab) start() {
-	l.f = NewFleet(l.store, Settings{ASN: 57629, Services: map[string]fleet.Limits{video: l.limit}, Replica: newID("r")})
+	l.f = NewFleet(l.store, Settings{ASN: 57629, Services: map[string]fleet.Limits{video: l.limit}, Replica: newID("r"), AuditKeep: l.keep})
+	l.run()
+}
+
+// run runs the centre as it is.
+func (l *lab) run() {
 	l.api = &api{f: l.f}
 	ctx, cancel := context.WithCancel(context.Background())
 	done := make(chan error, 1)
@@ -93,6 +99,11 @@ type simEdge struct {
 	begun  map[string]bool // windows that have withdrawn
 	report uint64
 	moved  time.Time
+	// penalty is what it was charged at its first neighbour.
+	penalty float64
+	extra   *centralv1.GrantRequest // asked for besides, and not acted on
+	say     *centralv1.Hello        // to be said with the next report
+	deaf    bool                    // it hears nothing new
 
 	cancel func()
 	done   chan struct{}
@@ -153,12 +164,20 @@ func (e *simEdge) recv(ctx context.Context) func() (*centralv1.EdgeMessage, erro
 		case <-ctx.Done():
 			return nil, io.EOF
 		}
-		return &centralv1.EdgeMessage{Report: e.tell()}, nil
+		m := &centralv1.EdgeMessage{Report: e.tell()}
+		e.mu.Lock()
+		m.Hello, e.say = e.say, nil
+		e.mu.Unlock()
+		return m, nil
 	}
 }
 
 func (e *simEdge) take(in *centralv1.Intent) error {
 	e.mu.Lock()
+	if e.deaf {
+		e.mu.Unlock()
+		return nil
+	}
 	newer := e.in == nil || in.GetGeneration() != e.in.GetGeneration()
 	e.in, e.got = in, time.Now()
 	e.mu.Unlock()
@@ -235,6 +254,7 @@ func (e *simEdge) tell() *centralv1.Report {
 	e.report++
 	r := &centralv1.Report{Clock: timestamppb.New(now), ClockSynchronised: true, Generation: e.in.GetGeneration(), Number: e.report,
 		Links: []*centralv1.LinkReport{{Name: "all", Load: e.load, Capacity: e.capacity, Known: true, Utilization: e.load / e.capacity}}}
+	r.Neighbors = []*centralv1.NeighborReport{{Name: "transit-a", Session: "established", FlapPenalty: e.penalty}}
 	state, reason := stateAnnounced, "normal"
 	want := func(id, kind, window string) {
 		switch {
@@ -254,6 +274,9 @@ func (e *simEdge) tell() *centralv1.Report {
 	if !e.soft {
 		reason = "soft_failure"
 		want("soft", "soft_failure", "")
+	}
+	if e.extra != nil {
+		r.Wants = append(r.Wants, e.extra)
 	}
 	running := e.windows(now)
 	for _, w := range running {

@@ -28,10 +28,14 @@ func (f *Fleet) steers(ctx context.Context) {
 		}
 		now := time.Now()
 		f.renew(now)
+		var changes []change
 		if f.leads(now) {
-			f.steer(ctx, now)
+			changes = f.decisions(now)
 		}
-		if !pause(ctx, tickMin+9*time.Since(now)) { // at most a tenth of a processor
+		worked := time.Since(now) // waiting for the store is no work
+		f.carryOut(ctx, changes)
+		f.reconsider(ctx)
+		if !pause(ctx, tickMin+9*worked) { // at most a tenth of a processor
 			return
 		}
 	}
@@ -69,16 +73,21 @@ func (f *Fleet) leads(now time.Time) bool {
 	return true
 }
 
-// steer commits each decision by itself: one that has come too late is made anew
-// with the next view. Decisions and their conditions are of the same world, which
-// the view is not.
-func (f *Fleet) steer(ctx context.Context, now time.Time) {
+// decisions are what the world asks for. They and their conditions are of the same
+// world, which the view is not.
+func (f *Fleet) decisions(now time.Time) []change {
 	f.mu.RLock()
 	changes, err := f.w.steer(f.w.fleetAt(now))
 	f.mu.RUnlock()
 	if err != nil {
 		f.log.Error("steering", "error", err)
 	}
+	return changes
+}
+
+// carryOut commits each decision by itself: one that has come too late is made anew
+// with the next view.
+func (f *Fleet) carryOut(ctx context.Context, changes []change) {
 	for _, c := range changes {
 		switch err := f.commit(ctx, c); {
 		case errors.Is(err, store.ErrConflict):

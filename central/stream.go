@@ -118,7 +118,10 @@ func (e *edges) Join(ctx context.Context, r *centralv1.JoinRequest) (*centralv1.
 	if e.ca == nil {
 		return nil, status.Error(codes.Unimplemented, "this centre has no CA; configure pki, or issue certificates by catchment pki")
 	}
-	deny := func(text string) error { return e.gate.Deny(ctx, method, identity.BadToken, text) }
+	token := "" // the node of a token that is ours
+	deny := func(text string) error {
+		return e.gate.Deny(ctx, identity.Refusal{Reason: identity.BadToken, Method: method, Text: text, Token: token})
+	}
 	hash, err := identity.TokenKey(r.GetToken())
 	if err != nil {
 		return nil, deny(err.Error())
@@ -134,6 +137,7 @@ func (e *edges) Join(ctx context.Context, r *centralv1.JoinRequest) (*centralv1.
 	if err != nil {
 		return nil, failed(err)
 	}
+	token = t.Node
 	now := time.Now()
 	used, err := t.Redeem(r.GetToken(), now)
 	if err != nil {

@@ -127,7 +127,7 @@ func (w *world) tagWait(node string, v *view, now time.Time) time.Duration {
 	if v != nil {
 		maps.Copy(penalty, v.penalty)
 	}
-	for _, n := range w.nodes {
+	for name, n := range w.nodes {
 		charged := 0.0
 		for _, t := range n.doc.Tags {
 			for _, at := range []time.Time{t.After, t.Until} {
@@ -138,7 +138,11 @@ func (w *world) tagWait(node string, v *view, now time.Time) time.Duration {
 		}
 		if charged > 0 {
 			for _, asn := range asnsOf(n.doc.hello()) {
-				penalty[asn] += charged
+				reported := 0.0 // which has the same changes, or will have them soon
+				if v != nil {
+					reported = v.own[name][asn]
+				}
+				penalty[asn] += max(0, charged-reported)
 			}
 		}
 	}

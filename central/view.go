@@ -114,6 +114,7 @@ type view struct {
 	shares        map[string][]fleet.Share
 	penalty       map[uint32]float64            // at each AS, of all
 	own           map[string]map[uint32]float64 // at each AS, of one
+	blind         map[uint32]bool               // ASes where a node announces that is not seen
 }
 
 type mover struct {
@@ -126,11 +127,14 @@ const roomBrim = fleet.Brim
 
 func newView(w *world, now time.Time) *view {
 	v := &view{at: now, fleet: w.fleetAt(now), place: map[string]int{}, room: map[string]float64{},
-		penalty: map[uint32]float64{}, own: map[string]map[uint32]float64{}}
+		penalty: map[uint32]float64{}, own: map[string]map[uint32]float64{}, blind: map[uint32]bool{}}
 	asns := map[string][]uint32{}
 	for i, n := range v.fleet.Nodes {
 		v.place[n.Name] = i
 		asns[n.Name] = asnsOf(w.nodes.get(n.Name).hello())
+		for _, asn := range asns[n.Name] {
+			v.blind[asn] = v.blind[asn] || !n.Seen
+		}
 		v.addRoom(n)
 		v.addMove(n)
 		v.addPenalty(w, n)

@@ -20,7 +20,7 @@ const (
 	admitMost  = 100
 	// soon is how near a window is whose fleet is that of now.
 	soon = 10 * time.Minute
-	// windowFence makes that two windows are never admitted side by side.
+	// windowFence makes that two windows, or words, are never admitted side by side.
 	windowFence = "~windows"
 )
 
@@ -111,30 +111,68 @@ func (w *world) otherWindows(d windowDoc) []windowDoc {
 }
 
 func (w *world) admitOccurrence(d windowDoc, o maintenance.Occurrence, others []windowDoc, targets []maintenance.Target, now time.Time) (refused, bool) {
-	selectors := []maintenance.Selector{d.Select}
-	var beside []maintenance.Selector
+	var windows []maintenance.Selector
 	for _, other := range others {
 		c, err := maintenance.New([]maintenance.Window{other.Window})
 		if err == nil && len(c.Occurrences(o.Begin, o.End)) > 0 {
-			selectors, beside = append(selectors, other.Select), append(beside, other.Select)
+			windows = append(windows, other.Select)
 		}
 	}
-	f := w.ahead(o, now)
-	away, _ := covered(targets, beside)
-	for _, p := range away {
-		f.Grants = append(f.Grants, fleet.Grant{ID: "window", Node: p.node, Service: p.service, Kind: fleet.Window})
+	r := fleet.Request{ID: d.ID, Kind: fleet.Window, Window: d.ID, Ahead: true}
+	return spares(w.ahead(o, now), r, d.Select, besides{w.wordsAt(o.Begin), windows}, targets, ", from "+o.Begin.UTC().Format(time.RFC3339))
+}
+
+// wordsAt are the selectors of the operators' words that take something away at a
+// moment.
+func (w *world) wordsAt(at time.Time) []maintenance.Selector {
+	var out []maintenance.Selector
+	for _, id := range sorted(w.overrides) {
+		if o := w.overrides.get(id); o.Verb != "announce" && (o.Until.IsZero() || o.Until.After(at)) {
+			out = append(out, o.Select)
+		}
 	}
-	whole, _ := covered(targets, selectors)
+	return out
+}
+
+// windowsAt are the selectors of the windows that hold at a moment.
+func (w *world) windowsAt(at time.Time) []maintenance.Selector {
+	var out []maintenance.Selector
+	for _, id := range sorted(w.windows) {
+		if d := w.windows.get(id); !d.Proposed && d.holds(at, time.Second) {
+			out = append(out, d.Select)
+		}
+	}
+	return out
+}
+
+// besides is what takes parts of the fleet away besides what is asked about.
+type besides struct{ words, windows []maintenance.Selector }
+
+// spares asks, in the words of r, whether a fleet could do without what a selector
+// takes away, beside what others do: two that each leave a neighbour may leave none
+// together. Where the answer is no, it says for which node, and when.
+func spares(f fleet.Fleet, r fleet.Request, sel maintenance.Selector, beside besides, targets []maintenance.Target, when string) (refused, bool) {
+	others := slices.Concat(beside.words, beside.windows)
+	away, _ := covered(targets, others)
+	byWords, _ := covered(targets, beside.words)
+	for _, p := range away {
+		g := fleet.Grant{ID: "beside", Node: p.node, Service: p.service, Kind: fleet.Window}
+		if slices.Contains(byWords, p) {
+			g.Kind = fleet.Override
+		}
+		f.Grants = append(f.Grants, g)
+	}
+	whole, _ := covered(targets, append(others, sel))
 	for _, p := range whole {
 		if !slices.ContainsFunc(targets, func(t maintenance.Target) bool {
-			return t.Node == p.node && t.Service == p.service && d.Select.Matches(t)
+			return t.Node == p.node && t.Service == p.service && sel.Matches(t)
 		}) {
 			continue // others take it away, not this one
 		}
-		r := fleet.Request{ID: d.ID, Node: p.node, Service: p.service, Kind: fleet.Window, Window: d.ID, Ahead: true}
+		r.Node, r.Service = p.node, p.service
 		a := fleet.Admit(f, r)
 		if !a.OK {
-			a.Refusal.Reason = fmt.Sprintf("node %s, service %s, from %s: %s", p.node, p.service, o.Begin.UTC().Format(time.RFC3339), a.Refusal.Reason)
+			a.Refusal.Reason = fmt.Sprintf("node %s, service %s%s: %s", p.node, p.service, when, a.Refusal.Reason)
 			return refused{a.Refusal}, true
 		}
 		f.Grants = append(f.Grants, r.Grant(f, a))

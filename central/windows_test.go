@@ -178,3 +178,73 @@ func TestAWindowIsJudgedByThePeakOfItsHours(t *testing.T) {
 		}
 	})
 }
+
+func TestWordsAndWindowsInARowAreHeldAgainstEachOther(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := newLab(t, fleet.Limits{MinAnnouncing: 2, MaxWithdrawn: 0.34})
+		edges := l.join(20)
+		for _, e := range edges {
+			e.set(func(e *simEdge) { e.load = 0.1e9 })
+		}
+		pass(time.Minute)
+		word := func(nodes ...string) error {
+			_, err := l.api.SetFleetOverride(l.ctx(), &centralv1.SetFleetOverrideRequest{Selector: &centralv1.Selector{Nodes: nodes}, Verb: "withdraw", Reason: "x"})
+			return err
+		}
+		if err := word("n01", "n02", "n03", "n04", "n05"); err != nil {
+			t.Fatal(err)
+		}
+		// No edge has had the time to ask for leave yet.
+		if err := word("n06", "n07"); status.Code(err) != codes.FailedPrecondition || !strings.Contains(err.Error(), "max_withdrawn") {
+			t.Errorf("two more of six: %v", err)
+		}
+		window := func(start string, nodes ...string) error {
+			_, err := l.api.AddWindow(l.ctx(), &centralv1.AddWindowRequest{Selector: &centralv1.Selector{Nodes: nodes}, Start: start, Duration: durationpb.New(time.Hour), Reason: "x"})
+			return err
+		}
+		for _, start := range []string{"now", time.Now().Add(time.Hour).UTC().Format(time.RFC3339)} {
+			if err := window(start, "n06", "n07"); status.Code(err) != codes.FailedPrecondition || !strings.Contains(err.Error(), "max_withdrawn") {
+				t.Errorf("a window beside the word, from %s: %v", start, err)
+			}
+		}
+		if err := word("n01", "n06"); err != nil {
+			t.Errorf("one of them again, and the sixth: %v", err)
+		}
+	})
+}
+
+func TestWordsThatEachLeaveANeighbourMayLeaveNoneTogether(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := newLab(t, fleet.Limits{MinAnnouncing: 2})
+		l.join(3)
+		pass(time.Minute)
+		word := func(neighbor string) error {
+			_, err := l.api.SetFleetOverride(l.ctx(), &centralv1.SetFleetOverrideRequest{Selector: &centralv1.Selector{Neighbors: []string{neighbor}}, Verb: "withdraw", Reason: "x"})
+			return err
+		}
+		window := func(neighbor string) error {
+			_, err := l.api.AddWindow(l.ctx(), &centralv1.AddWindowRequest{Selector: &centralv1.Selector{Neighbors: []string{neighbor}}, Start: "now", Duration: durationpb.New(time.Hour), Reason: "x"})
+			return err
+		}
+		if err := word("transit-a"); err != nil {
+			t.Fatalf("the first of two neighbours: %v", err)
+		}
+		for what, err := range map[string]error{"word": word("transit-b"), "window": window("transit-b")} {
+			if status.Code(err) != codes.FailedPrecondition || !strings.Contains(err.Error(), "min_announcing") {
+				t.Errorf("a %s for the second: %v", what, err)
+			}
+		}
+	})
+	synctest.Test(t, func(t *testing.T) {
+		l := newLab(t, fleet.Limits{MinAnnouncing: 2})
+		l.join(3)
+		pass(time.Minute)
+		if _, err := l.api.AddWindow(l.ctx(), &centralv1.AddWindowRequest{Selector: &centralv1.Selector{Neighbors: []string{"transit-a"}}, Start: "now", Duration: durationpb.New(time.Hour), Reason: "x"}); err != nil {
+			t.Fatal(err)
+		}
+		_, err := l.api.SetFleetOverride(l.ctx(), &centralv1.SetFleetOverrideRequest{Selector: &centralv1.Selector{Neighbors: []string{"transit-b"}}, Verb: "drain", Reason: "x"})
+		if status.Code(err) != codes.FailedPrecondition || !strings.Contains(err.Error(), "min_announcing") {
+			t.Errorf("a word beside a window: %v", err)
+		}
+	})
+}

@@ -167,7 +167,13 @@ func tight(part string) string {
 	if strings.ContainsAny(part[:1], "<[") {
 		return part
 	}
-	return strings.ReplaceAll(part, " ", "")
+	var b strings.Builder
+	for i := range len(part) {
+		if part[i] != ' ' || i > 0 && i+1 < len(part) && isLetter(part[i-1]) && isLetter(part[i+1]) {
+			b.WriteByte(part[i])
+		}
+	}
+	return b.String()
 }
 
 // String returns the pattern as its source wrote it, without blanks around

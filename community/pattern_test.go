@@ -291,3 +291,21 @@ func FuzzParsePattern(f *testing.F) {
 		}
 	})
 }
+
+func TestANameOfSeveralWordsKeepsItsBlanks(t *testing.T) {
+	for text, want := range map[string]string{
+		"65001:200:Transit ASN": "65001:200:Transit ASN",
+		"65001:100 :0":          "65001:100:0",
+		"65001:Peer  ASN":       "65001:Peer ASN",
+		"65001:4400 - 4499":     "65001:4400-4499",
+	} {
+		p, err := ParsePattern(text)
+		if err != nil || p.String() != want {
+			t.Errorf("%s was read as %s, error %v; want %s", text, p, err, want)
+		}
+		again, err := ParsePattern(p.String())
+		if err != nil || again.String() != want {
+			t.Errorf("%s was read again as %s, error %v", p, again, err)
+		}
+	}
+}

@@ -122,8 +122,8 @@ func isClass(name string) bool {
 	return strings.Contains(name, "-") && strings.ContainsAny(name, "0123456789")
 }
 
-// isWord reports whether a text is a name: letters, digits, - and _, of which the first
-// is a letter. With digits it is one only if it cannot be a template, as in as4byte.
+// isWord reports whether a text is a name: letters, digits, -, _ and single blanks between
+// words, of which the first is a letter. With digits it is one only if it cannot be a template, as in as4byte.
 func isWord(text string) bool {
 	if text == "" || !isLetter(text[0]) {
 		return false
@@ -135,11 +135,11 @@ func isWord(text string) bool {
 			letters[c] = true
 		case c >= '0' && c <= '9':
 			digits = true
-		case c != '-' && c != '_':
+		case c != '-' && c != '_' && c != ' ':
 			return false
 		}
 	}
-	return !digits || strings.ContainsAny(text, "-_") || len(letters) > 2
+	return !digits || strings.ContainsAny(text, "-_ ") || len(letters) > 2
 }
 
 // placeholders are words of capital letters that look like a code of digits.
@@ -148,7 +148,7 @@ var placeholders = []string{"AS", "ASN", "ASNN", "PEER", "PEERAS", "PEERASN", "P
 // isCode reports whether a word of letters only gives each digit a letter: xx, xxx,
 // xxxx, or capitals of which one is repeated or the first is alone, as in PXX and CTLLL.
 func isCode(text string) bool {
-	if len(text) < 2 || len(text) > 5 || strings.ContainsAny(text, "-_0123456789") || slices.Contains(placeholders, strings.ToUpper(text)) {
+	if len(text) < 2 || len(text) > 5 || strings.ContainsAny(text, "-_ 0123456789") || slices.Contains(placeholders, strings.ToUpper(text)) {
 		return false
 	}
 	if strings.Trim(text, text[:1]) == "" { // a run of one letter

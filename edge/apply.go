@@ -40,24 +40,27 @@ type pending struct {
 // byConfig is the trigger of decisions that a configuration brought about.
 const byConfig = "configuration"
 
-// reloads is what became of the last reload, for the metrics.
+// reloads is what became of the last reload, for the metrics and the status.
 type reloads struct {
 	ok   bool
 	last time.Time
+	why  string // it was not taken up
 }
 
 // Plan says how announcements would change under another configuration, with
-// everything else as it is now. Services that are new count as healthy, unless
-// they take prefixes over from one that is not.
-func (e *Edge) Plan(ctx context.Context, c *config.Config) ([]Plan, error) {
+// everything else as it is now, and what of it needs the centre's leave. Services
+// that are new count as healthy, unless they take prefixes over from one that is
+// not.
+func (e *Edge) Plan(ctx context.Context, c *config.Config) ([]Plan, []Loss, error) {
 	var plans []Plan
+	var lost []Loss
 	var bad error
 	err := e.read(ctx, func(now time.Time) {
 		if bad = e.fixed(c); bad == nil {
-			plans = e.plan(now, c)
+			plans, lost = e.plan(now, c), e.lowered(now, c)
 		}
 	})
-	return plans, first(err, bad)
+	return plans, lost, first(err, bad)
 }
 
 func first(errs ...error) error {
@@ -69,7 +72,16 @@ func first(errs ...error) error {
 	return nil
 }
 
-func (e *Edge) plan(now time.Time, c *config.Config) []Plan {
+// footing is what neighbours are told under a configuration.
+type footing struct {
+	config *config.Config
+	local  announcer.Local
+	routes map[string][]announcer.Route
+}
+
+// foresee is what neighbours are told now, and what they would be under another
+// configuration.
+func (e *Edge) foresee(now time.Time, c *config.Config) (was, will footing) {
 	in := e.input(now, c)
 	line := heirs(e.cfg, c)
 	for _, svc := range c.Services {
@@ -81,7 +93,11 @@ func (e *Edge) plan(now time.Time, c *config.Config) []Plan {
 	}
 	in.Overrides, in.Pins = inheritOverrides(e.overrides, line), carryPins(e.pins, e.cfg, c)
 	_, d := policy.Next(e.shared(policyConfig(c)), e.carried(line, c), in)
-	was, will := e.render(e.cfg, e.decision), e.render(c, d)
+	return footing{e.cfg, e.local(e.cfg), e.render(e.cfg, e.decision)}, footing{c, e.local(c), e.render(c, d)}
+}
+
+func (e *Edge) plan(now time.Time, c *config.Config) []Plan {
+	was, will := e.foresee(now, c)
 	old, next := map[string]config.Neighbor{}, map[string]config.Neighbor{}
 	var names []string
 	for _, n := range c.Neighbors {
@@ -96,7 +112,7 @@ func (e *Edge) plan(now time.Time, c *config.Config) []Plan {
 	}
 	var plans []Plan
 	for _, name := range names {
-		p := diff(was[name], will[name])
+		p := diff(was.routes[name], will.routes[name])
 		p.Neighbor = name
 		n, isNew := next[name]
 		o, isOld := old[name]
@@ -105,7 +121,7 @@ func (e *Edge) plan(now time.Time, c *config.Config) []Plan {
 			p.Session = "removed"
 		case !isOld:
 			p.Session = "added"
-		case n.Neighbor != o.Neighbor || e.local(c) != e.local(e.cfg):
+		case n.Neighbor != o.Neighbor || will.local != was.local:
 			p.Session = "restarted"
 		default:
 			p.Session = "kept"
@@ -153,12 +169,16 @@ func (e *Edge) fixed(c *config.Config) error {
 // Reload takes a configuration up for good, as read from the file. What can
 // fail comes first; on an error nothing has changed. Sessions and checks whose
 // configuration is the same are not touched. A configuration that waits for
-// its confirmation is dropped.
+// its confirmation is dropped. One that lowers the fleet's capacity waits for the
+// centre's leave; without it the error is a RefusedError.
 func (e *Edge) Reload(ctx context.Context, c *config.Config, warnings []config.Problem) ([]Plan, error) {
+	if err := e.consent(ctx, c, ApplyOptions{}); err != nil {
+		return nil, err
+	}
 	var plans []Plan
 	var bad error
 	err := e.change(ctx, byConfig, func(now time.Time) {
-		plans, bad = e.take(now, c, warnings)
+		plans, bad = e.takeWithLeave(now, c, warnings)
 		if bad == nil {
 			e.drop()
 		}
@@ -176,7 +196,8 @@ func (e *Edge) ReloadFile(ctx context.Context) ([]Plan, error) {
 		}
 	}
 	e.log.Error("the configuration file was not taken up; the node runs on as before", "error", err)
-	return nil, errors.Join(err, e.change(ctx, byConfig, func(now time.Time) { e.reloads = reloads{last: now} }))
+	why := err.Error()
+	return nil, errors.Join(err, e.change(ctx, byConfig, func(now time.Time) { e.reloads = reloads{last: now, why: why} }))
 }
 
 // take makes a configuration the running one.
@@ -207,19 +228,43 @@ func (e *Edge) take(now time.Time, c *config.Config, warnings []config.Problem) 
 	return plans, nil
 }
 
-// Apply takes a configuration up. Without confirmWithin it replaces the
+// ApplyOptions say how a configuration is taken up.
+type ApplyOptions struct {
+	// ConfirmWithin is when the node goes back unless Confirm comes; zero: never.
+	ConfirmWithin time.Duration
+	// OverrideSafety takes it up without the centre's leave; it needs a Reason. By
+	// says who it was.
+	OverrideSafety bool
+	Reason, By     string
+}
+
+func (o ApplyOptions) check() error {
+	switch {
+	case o.ConfirmWithin < 0:
+		return usagef("--confirm-within %s: write a time to come, such as 2m", o.ConfirmWithin)
+	case o.OverrideSafety:
+		return Word{Verb: policy.Announce, Reason: o.Reason}.check()
+	}
+	return nil
+}
+
+// Apply takes a configuration up. Without ConfirmWithin it replaces the
 // configuration file at once; with it the node goes back by itself unless
-// Confirm comes in time. It returns when it would go back.
-func (e *Edge) Apply(ctx context.Context, c *config.Config, warnings []config.Problem, content []byte, confirmWithin time.Duration) ([]Plan, time.Time, error) {
+// Confirm comes in time. It returns when it would go back. One that lowers the
+// fleet's capacity takes the centre's leave: a refusal is a RefusedError, and
+// changes nothing.
+func (e *Edge) Apply(ctx context.Context, c *config.Config, warnings []config.Problem, content []byte, o ApplyOptions) ([]Plan, time.Time, error) {
 	var plans []Plan
 	var revertsAt time.Time
 	var bad error
-	if confirmWithin < 0 {
-		return nil, revertsAt, usagef("--confirm-within %s: write a time to come, such as 2m", confirmWithin)
+	if err := first(o.check(), e.waitsForNone(ctx)); err != nil {
+		return nil, revertsAt, err
+	}
+	if err := e.consent(ctx, c, o); err != nil {
+		return nil, revertsAt, err
 	}
 	err := e.change(ctx, byConfig, func(now time.Time) {
-		if e.pending != nil {
-			bad = refusedf("another configuration waits for its confirmation until %s: confirm it or roll it back first", e.pending.deadline.Format(time.TimeOnly))
+		if bad = e.onTrial(); bad != nil {
 			return
 		}
 		var staged string
@@ -227,19 +272,34 @@ func (e *Edge) Apply(ctx context.Context, c *config.Config, warnings []config.Pr
 			return
 		}
 		before, oldWarnings := e.cfg, e.warnings
-		if plans, bad = e.take(now, c, warnings); bad != nil {
+		if plans, bad = e.takeWithLeave(now, c, warnings); bad != nil {
 			os.Remove(staged)
 			return
 		}
 		e.pending = &pending{before: before, warnings: oldWarnings, staged: staged}
-		if confirmWithin == 0 {
+		if o.ConfirmWithin == 0 {
 			bad = e.confirmOrRevert(now)
 			return
 		}
-		revertsAt = now.Add(confirmWithin)
+		revertsAt = now.Add(o.ConfirmWithin)
 		e.pending.deadline = revertsAt
 	})
 	return plans, revertsAt, first(err, bad)
+}
+
+// waitsForNone is onTrial, asked before the centre is.
+func (e *Edge) waitsForNone(ctx context.Context) error {
+	var bad error
+	err := e.read(ctx, func(time.Time) { bad = e.onTrial() })
+	return first(err, bad)
+}
+
+// onTrial refuses a second configuration beside one that waits.
+func (e *Edge) onTrial() error {
+	if e.pending == nil {
+		return nil
+	}
+	return refusedf("another configuration waits for its confirmation until %s: confirm it or roll it back first", e.pending.deadline.Format(time.TimeOnly))
 }
 
 // stage writes the new file beside the old one: if that fails, nothing changes.
@@ -282,92 +342,6 @@ func (e *Edge) keepPrevious() error {
 		return fmt.Errorf("edge: keep the previous configuration: %w", err)
 	}
 	return writeFile(e.previousFile(), old, 0o600)
-}
-
-// Confirm keeps the configuration that waits for it.
-func (e *Edge) Confirm(ctx context.Context) error {
-	var bad error
-	err := e.change(ctx, byConfig, func(time.Time) {
-		if e.pending == nil {
-			bad = usagef("nothing waits for a confirmation")
-			return
-		}
-		bad = e.confirm()
-	})
-	return first(err, bad)
-}
-
-// Rollback goes back: from a configuration that waits for its confirmation to
-// the one before, otherwise to the file before the last Apply.
-func (e *Edge) Rollback(ctx context.Context) ([]Plan, error) {
-	var plans []Plan
-	var bad error
-	err := e.change(ctx, byConfig, func(now time.Time) {
-		if e.pending != nil {
-			plans, bad = e.revert(now)
-			return
-		}
-		plans, bad = e.restorePrevious(now)
-	})
-	return plans, first(err, bad)
-}
-
-// revert goes back to the configuration before the pending one.
-func (e *Edge) revert(now time.Time) ([]Plan, error) {
-	p := e.pending
-	plans, err := e.take(now, p.before, p.warnings)
-	if err != nil {
-		e.log.Error("going back failed; trying again", "error", err)
-		p.deadline = now.Add(retryAfter)
-		return nil, err
-	}
-	e.drop()
-	return plans, nil
-}
-
-// drop forgets the pending configuration.
-func (e *Edge) drop() {
-	if e.pending != nil && e.pending.staged != "" {
-		os.Remove(e.pending.staged)
-	}
-	e.pending = nil
-}
-
-func (e *Edge) restorePrevious(now time.Time) ([]Plan, error) {
-	if e.opt.File == "" {
-		return nil, usagef("there is no earlier configuration to go back to")
-	}
-	content, err := os.ReadFile(e.previousFile())
-	if err != nil {
-		return nil, usagef("there is no earlier configuration to go back to: nothing was applied")
-	}
-	c, warnings, err := e.Parse(e.opt.File, content)
-	if err != nil {
-		return nil, err
-	}
-	staged, err := e.stage(content)
-	if err != nil {
-		return nil, err
-	}
-	before, oldWarnings := e.cfg, e.warnings
-	plans, err := e.take(now, c, warnings)
-	if err != nil {
-		os.Remove(staged)
-		return nil, err
-	}
-	e.pending = &pending{before: before, warnings: oldWarnings, staged: staged}
-	return plans, e.confirmOrRevert(now)
-}
-
-// confirmOrRevert keeps the pending configuration, or goes back if the file
-// cannot be replaced.
-func (e *Edge) confirmOrRevert(now time.Time) error {
-	err := e.confirm()
-	if err != nil {
-		_, back := e.revert(now)
-		return errors.Join(err, back)
-	}
-	return nil
 }
 
 // Parse reads a configuration as if it were the node's file: secrets come from

@@ -30,7 +30,7 @@ func (w *world) write(text string) {
 // apply applies the base configuration with edits.
 func (w *world) apply(within time.Duration, edits ...string) (time.Time, error) {
 	w.t.Helper()
-	_, revertsAt, err := w.node.Apply(context.Background(), w.config(edits...), nil, []byte(w.text(edits...)), within)
+	_, revertsAt, err := w.node.Apply(context.Background(), w.config(edits...), nil, []byte(w.text(edits...)), ApplyOptions{ConfirmWithin: within})
 	w.rest()
 	return revertsAt, err
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/catchment-bgp/catchment/community"
 	"github.com/catchment-bgp/catchment/edge/config"
 	"github.com/catchment-bgp/catchment/policy"
+	"github.com/catchment-bgp/catchment/policy/flap"
 	"github.com/catchment-bgp/catchment/policy/fleet"
 )
 
@@ -53,17 +54,24 @@ type centreKeeper struct {
 	up      bool      // the stream is there
 	heard   time.Time // when an intent came on it; zero: none did
 	address string
-	fault   string
+	faults  map[string]string // by address: of the last try there, until one answers
 	// backed is when this node sent the newest report that the centre had when it said
 	// what it says: as long as leases go by it, keeping does.
 	backed time.Time
-	clock  wallClock
-	stale  uint64 // intents that were ignored as older
-	bad    string // what could not be understood of the last
+	// told has what the other nodes of each shared budget were charged, by ASN. It is
+	// never changed in place.
+	told  map[uint32]flap.Told
+	clock wallClock
+	stale uint64 // intents that were ignored as older
+	bad   string // what could not be understood of the last
+
+	// first is how long to wait for the centre's first word: see silent.
+	first firstWord
 
 	windows   windowKeeper
 	refused   bool // a window did not open for the clock
 	orders    policy.Orders
+	dead      map[string]bool // services that are kept announced although they failed
 	words     []policy.Override
 	askedLoad map[string]time.Time // when a neighbour last lacked leave to climb
 
@@ -73,7 +81,7 @@ type centreKeeper struct {
 }
 
 func newCentreKeeper() centreKeeper {
-	return centreKeeper{news: make(chan centreNews), askedLoad: map[string]time.Time{}}
+	return centreKeeper{news: make(chan centreNews), faults: map[string]string{}, askedLoad: map[string]time.Time{}}
 }
 
 // restore goes on from what is on disk.
@@ -91,6 +99,7 @@ func (k *centreKeeper) restore(s *storedCentre, c *config.Config, now time.Time)
 		delete(k.kept.Leases, key) // whoever asked for it asks anew
 	}
 	if len(k.kept.Intent) == 0 {
+		k.first = firstWord{until: now.Add(firstIntentTime), standby: c.Central.Standby}
 		return nil
 	}
 	in := &centralv1.Intent{}
@@ -98,6 +107,7 @@ func (k *centreKeeper) restore(s *storedCentre, c *config.Config, now time.Time)
 		return fmt.Errorf("edge: what the centre wanted last cannot be read: %w", err)
 	}
 	k.want, _ = readIntent(in, c, now)
+	k.told = toldBefore(k.want.shares, now)
 	return nil
 }
 
@@ -140,6 +150,7 @@ func (e *Edge) joinCentre(now time.Time) {
 			if err := k.restore(nil, e.cfg, now); err != nil {
 				e.log.Error("centre", "error", err)
 			}
+			k.first = firstWord{} // what is announced stays
 		}
 		k.to = *e.cfg.Central
 		if k.to.Insecure {
@@ -192,9 +203,9 @@ func (e *Edge) hear(n centreNews) string {
 	if !n.up || n.intent == nil {
 		k.heard = time.Time{}
 	}
-	if !n.up && n.fault != k.fault {
+	if !n.up && n.fault != k.faults[n.address] {
 		e.log.Warn("no stream to the centre; the node goes on as it is", "address", n.address, "error", n.fault)
-		k.fault = n.fault
+		k.faults[n.address] = n.fault
 	}
 	trigger := ""
 	if n.intent != nil {
@@ -202,7 +213,7 @@ func (e *Edge) hear(n centreNews) string {
 	}
 	if is := k.state(); is != was {
 		if is == "connected" {
-			k.fault = ""
+			clear(k.faults)
 		}
 		e.log.Info("centre "+is, "address", n.address)
 		return byCentre
@@ -229,6 +240,7 @@ func (e *Edge) obey(n centreNews) string {
 	}
 	if !n.sent.IsZero() {
 		k.backed = n.sent
+		k.told = toldNow(k.told, n.intent.GetShares(), n.sent)
 	}
 	want, errs := readIntent(n.intent, e.cfg, n.at)
 	bad := fmt.Sprint(errs)
@@ -237,7 +249,7 @@ func (e *Edge) obey(n centreNews) string {
 	}
 	k.bad = bad
 	was := k.want
-	k.want = want
+	k.want, k.first = want, firstWord{}
 	e.answers(n.intent, n.sent)
 	if !slices.Equal(was.tags, want.tags) {
 		e.log.Info("tags", "now", want.tags.Strings(), "before", was.tags.Strings())
@@ -298,16 +310,31 @@ func (e *Edge) steer(now time.Time) {
 	e.dropLeases(now)
 	k.orders = policy.Orders{Frozen: k.want.frozen, Turns: k.want.turns}
 	e.maintain(now)
-	if !k.backed.IsZero() && now.Before(k.backed.Add(fleet.TTL-fleet.Margin)) {
-		for _, name := range k.want.keep {
-			if e.vips.fault(name) == "" {
-				k.orders.Keep = append(k.orders.Keep, name)
-			}
-		}
-	}
+	e.keepAnnounced(now)
 	k.words = append(e.wholeNode(now), e.fleetWords(now)...)
 	e.askForSoft(now)
 	e.askForLoad(now)
+}
+
+// keepAnnounced has the services kept announced in a hard failure that the centre
+// says are to be: as long as it goes on to say so. One that has failed by then stays
+// so when the centre falls silent, until it has recovered or the centre says
+// otherwise: the last that announce it must not all go with the centre. A failure that
+// comes later withdraws.
+func (e *Edge) keepAnnounced(now time.Time) {
+	k := &e.centre
+	fresh := !k.backed.IsZero() && now.Before(k.backed.Add(fleet.TTL-fleet.Margin))
+	dead := map[string]bool{}
+	for _, name := range k.want.keep {
+		if e.vips.fault(name) != "" || !fresh && !k.dead[name] {
+			continue
+		}
+		k.orders.Keep = append(k.orders.Keep, name)
+		if st, known := e.state.Services[name]; known && st.Hard.Held {
+			dead[name] = true
+		}
+	}
+	k.dead = dead
 }
 
 // fleetInput adds what the centre says to what is the case.
@@ -317,6 +344,7 @@ func (e *Edge) fleetInput(in *policy.Input) {
 		return
 	}
 	in.Orders = k.orders
+	in.Told = k.told
 	in.OthersMoved, in.Room, in.RoomAt = k.want.othersMoved, k.want.room, k.want.roomAt
 	if len(k.words) > 0 {
 		in.Overrides = append(slices.Clip(in.Overrides), k.words...)
@@ -344,7 +372,9 @@ func (e *Edge) frozenPins(now time.Time) []policy.Pin {
 func (e *Edge) wholeNode(now time.Time) []policy.Override {
 	k := &e.centre
 	reason := "standby: announces only when nothing else absorbs"
-	switch {
+	switch silent := k.first.silent(now); {
+	case silent != "":
+		return e.withdrawn(now, silent)
 	case k.want.disabled:
 		reason = "the node is disabled at the centre"
 	case !k.want.reserve:

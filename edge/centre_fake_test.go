@@ -1,6 +1,7 @@
 package edge
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"net"
@@ -32,6 +33,7 @@ type centreFake struct {
 	intent  *centralv1.Intent
 	grants  bool              // gives leave for all that is asked for
 	refuses string            // or says why not
+	limit   string            // by which limit; empty: min_announcing
 	given   map[string]string // state by id
 	hellos  []*centralv1.Hello
 	reports []*centralv1.Report
@@ -142,7 +144,7 @@ func (f *centreFake) answer(r *centralv1.Report) *centralv1.Intent {
 		if f.grants {
 			f.given[w.GetId()] = "offered"
 		} else if f.refuses != "" {
-			in.Refusals = append(in.Refusals, &centralv1.Refusal{Id: w.GetId(), Limit: "min_announcing", Reason: f.refuses, Holders: []string{"ams1"}})
+			in.Refusals = append(in.Refusals, &centralv1.Refusal{Id: w.GetId(), Limit: cmp.Or(f.limit, "min_announcing"), Reason: f.refuses, Holders: []string{"ams1"}})
 		}
 	}
 	for id, state := range f.given {

@@ -172,7 +172,7 @@ func lastingIntent(in *centralv1.Intent) ([]byte, error) {
 	in = proto.CloneOf(in)
 	in.Sent, in.Report, in.Room, in.RoomAt, in.OthersMoved, in.Keep, in.ReturnAfter, in.Refusals, in.Grants = nil, 0, nil, nil, nil, nil, nil, nil, nil
 	for _, s := range in.GetShares() {
-		s.Penalty = 0
+		s.Penalty, s.Known = 0, false
 	}
 	return protojson.MarshalOptions{}.Marshal(in)
 }
@@ -217,6 +217,8 @@ type lease struct {
 	Service string `json:"service"`
 	Window  string `json:"window,omitempty"`
 	Reason  string `json:"reason,omitempty"`
+	// Prefixes of the service that it is for; none: all.
+	Prefixes []string `json:"prefixes,omitempty"`
 	// Override asks in spite of the limits.
 	Override bool    `json:"override,omitempty"`
 	Load     float64 `json:"load,omitempty"`
@@ -225,6 +227,7 @@ type lease struct {
 	BegunAt time.Time `json:"begun_at,omitzero"`
 	// Until keeps what nothing asks for any more for a while; zero: it is dropped.
 	Until time.Time `json:"until,omitzero"`
-	// Refused says why not; empty: no answer yet, or leave.
-	Refused string `json:"-"`
+	// Refused says why not, and Limit by which limit; empty: no answer yet, or leave.
+	Refused string      `json:"-"`
+	Limit   fleet.Limit `json:"-"`
 }

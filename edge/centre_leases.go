@@ -1,6 +1,7 @@
 package edge
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -48,7 +49,7 @@ func (e *Edge) answers(in *centralv1.Intent, sent time.Time) {
 				if l.Refused == "" {
 					e.log.Warn("the centre refuses leave", "service", l.Service, "kind", string(l.Kind), "limit", r.GetLimit(), "reason", r.GetReason())
 				}
-				l.Refused = refusalText(r)
+				l.Refused, l.Limit = refusalText(r), fleet.Limit(r.GetLimit())
 			}
 		}
 		k.kept.Leases[key] = l
@@ -97,9 +98,14 @@ func (e *Edge) dropLeases(now time.Time) {
 		case "load":
 			needed = e.wantsLoad(now, rest)
 		}
+		gone := service(e.cfg, l.Service) == nil
+		if kind == "config" {
+			needed = e.needsConfigLease(now, &l)
+			gone = gone && !needed
+		}
 		needed = needed || now.Before(l.Until)
 		ranOut := l.Begun && l.State != fleet.Revoked && !l.mayAct(now)
-		if !needed || ranOut || service(e.cfg, l.Service) == nil {
+		if !needed || ranOut || gone {
 			if ranOut {
 				e.log.Warn("leave has run out: returning", "service", l.Service, "kind", string(l.Kind), "id", l.ID)
 			}
@@ -128,26 +134,28 @@ func (k *centreKeeper) leaseWake(now time.Time) time.Time {
 	return next
 }
 
-// fleetWords are the operators' words for the fleet that hold here. What takes a
-// service away as a whole waits for leave.
+// fleetWords are the operators' words for the fleet that hold here. One that leaves a
+// service no neighbour, after what operators and windows took before, waits for leave.
 func (e *Edge) fleetWords(now time.Time) []policy.Override {
 	k := &e.centre
 	var out []policy.Override
-	all := targets(e.cfg)
-	for _, w := range k.want.overrides {
+	all, taken := targets(e.cfg), e.taken(now)
+	words := slices.SortedStableFunc(slices.Values(k.want.overrides), func(a, b fleetWord) int { return cmp.Or(a.since.Compare(b.since), cmp.Compare(a.id, b.id)) })
+	for _, w := range words {
 		if !w.until.IsZero() && !now.Before(w.until) {
 			continue
 		}
 		for i := range e.cfg.Services {
 			svc := &e.cfg.Services[i]
 			var hit []string
-			whole := true
+			left := false
 			for _, n := range svc.Neighbors {
-				t, is := all[targetKey{svc.Name, n}]
+				key := targetKey{svc.Name, n}
+				t, is := all[key]
 				if is && w.selector.Matches(t) {
 					hit = append(hit, n)
-				} else {
-					whole = whole && !is
+				} else if is {
+					left = left || !taken[key]
 				}
 			}
 			if len(hit) == 0 {
@@ -155,7 +163,7 @@ func (e *Edge) fleetWords(now time.Time) []policy.Override {
 			}
 			o := policy.Override{Service: svc.Name, Verb: w.verb, Reason: w.reason, By: w.by, Since: w.since, Until: w.until, EvenIfDead: w.evenIfDead,
 				WithdrawAt: w.since.Add(svc.Drain)}
-			if whole && w.verb != policy.Announce {
+			if !left && w.verb != policy.Announce {
 				begun, ok := e.begin(now, "fleet/"+w.id+"/"+svc.Name, lease{Lease: fleet.Lease{Kind: fleet.Override}, Service: svc.Name, Reason: w.reason, Override: w.overrideSafety})
 				if !ok {
 					continue
@@ -170,8 +178,20 @@ func (e *Edge) fleetWords(now time.Time) []policy.Override {
 			for _, n := range hit {
 				o.Neighbor = n
 				out = append(out, o)
+				taken[targetKey{svc.Name, n}] = w.verb != policy.Announce || taken[targetKey{svc.Name, n}]
 			}
 		}
+	}
+	return out
+}
+
+// taken is what local words and windows take away, or are about to.
+func (e *Edge) taken(now time.Time) map[targetKey]bool {
+	out := map[targetKey]bool{}
+	for key := range targets(e.cfg) {
+		out[key] = len(e.centre.windows.running[key]) > 0 || slices.ContainsFunc(e.overrides, func(o policy.Override) bool {
+			return o.Service == key.service && (o.Neighbor == "" || o.Neighbor == key.neighbor) && o.Verb != policy.Announce && o.Active(now)
+		})
 	}
 	return out
 }

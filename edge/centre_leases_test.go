@@ -8,11 +8,14 @@ import (
 	"testing"
 	"time"
 
+	"google.golang.org/protobuf/types/known/durationpb"
+	"google.golang.org/protobuf/types/known/timestamppb"
+
 	centralv1 "github.com/catchment-bgp/catchment/api/central/v1"
 	"github.com/catchment-bgp/catchment/policy"
 )
 
-func TestALastAnnouncerIsKeptInAHardFailureWhileTheCentreSaysSo(t *testing.T) {
+func TestALastAnnouncerIsKeptInAHardFailureUntilTheCentreSaysOtherwise(t *testing.T) {
 	governed(t, func(t *testing.T, w *world, c *centreFake) {
 		c.wants(func(in *centralv1.Intent) { in.Keep = []string{"video"} })
 		w.pass(time.Second)
@@ -24,8 +27,24 @@ func TestALastAnnouncerIsKeptInAHardFailureWhileTheCentreSaysSo(t *testing.T) {
 		}
 		w.pass(10 * time.Minute)
 		w.expectState("video", "steered fleet_limit kept announced, since too few others announce it: web: refused")
-		c.kill()
+		c.kill() // what stays announced does not end with the centre
+		w.report("resolver", "refused")
+		w.pass(24 * time.Hour)
+		w.expectState("video", "steered fleet_limit kept announced, since too few others announce it: web: refused")
+		w.expectState("dns", "withdrawn hard_failure resolver: refused")
+		w.report("web", "")
 		w.pass(time.Minute)
+		w.expect("ix", ix4, ix6)
+		w.report("web", "refused") // a failure that the centre has not seen
+		w.pass(time.Second)
+		w.expectState("video", "withdrawn hard_failure web: refused")
+		w.report("web", "")
+		c.revive()
+		w.pass(10 * time.Minute)
+		w.report("web", "refused")
+		w.pass(time.Second)
+		c.wants(func(in *centralv1.Intent) { in.Keep = nil })
+		w.pass(time.Second)
 		w.expectState("video", "withdrawn hard_failure web: refused")
 	})
 }
@@ -138,6 +157,30 @@ func TestLocalDrainTakesAGrant(t *testing.T) {
 	})
 }
 
+func TestAWordWaitsForOthersToTakeOver(t *testing.T) {
+	governed(t, func(t *testing.T, w *world, c *centreFake) {
+		set := func() error {
+			_, _, err := w.node.SetOverride(context.Background(), Selector{Services: []string{"video"}}, Word{Verb: policy.Withdraw, Reason: "disk"})
+			w.rest()
+			return err
+		}
+		c.set(func() { c.limit, c.refuses = "keeper", "0 of 1 others have confirmed" })
+		began := time.Now()
+		if err := set(); !errors.As(err, new(RefusedError)) || !strings.Contains(err.Error(), "0 of 1 others") || time.Since(began) != answerTime {
+			t.Errorf("nobody takes over: %v after %v", err, time.Since(began))
+		}
+		go func() {
+			time.Sleep(time.Second) // in a bubble
+			c.set(func() { c.grants = true })
+			c.send()
+		}()
+		if err := set(); err != nil {
+			t.Errorf("another takes over: %v", err)
+		}
+		w.expect("ix")
+	})
+}
+
 func TestAFleetOverrideIsResolvedToThisNodeAndWaitsForLeave(t *testing.T) {
 	governed(t, func(t *testing.T, w *world, c *centreFake) {
 		c.wants(func(in *centralv1.Intent) {
@@ -162,6 +205,52 @@ func TestAFleetOverrideIsResolvedToThisNodeAndWaitsForLeave(t *testing.T) {
 		w.pass(time.Second)
 		w.expect("ix", ix4, ix6)
 	})
+}
+
+func TestFleetOverridesThatLeaveNoNeighbourTogetherNeedLeave(t *testing.T) {
+	word := func(id, neighbor string) *centralv1.FleetOverride {
+		return &centralv1.FleetOverride{Id: id, Selector: &centralv1.Selector{Services: []string{"video"}, Neighbors: []string{neighbor}}, Verb: "withdraw", Reason: id,
+			Since: timestamppb.Now()}
+	}
+	for _, tt := range []struct {
+		name  string
+		first func(w *world, c *centreFake)
+	}{
+		{"a word", func(_ *world, c *centreFake) {
+			c.wants(func(in *centralv1.Intent) { in.Overrides = append(in.Overrides, word("z1", "transit")) })
+		}},
+		{"a local word", func(w *world, _ *centreFake) { w.say(at("transit"), Word{Verb: policy.Withdraw}) }},
+		{"a window", func(_ *world, c *centreFake) {
+			c.wants(func(in *centralv1.Intent) {
+				in.Windows = []*centralv1.Window{{Id: "w1", Selector: &centralv1.Selector{Neighbors: []string{"transit"}}, Start: timestamppb.Now(), Duration: durationpb.New(time.Hour), Reason: "line"}}
+			})
+		}},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			governed(t, func(t *testing.T, w *world, c *centreFake) {
+				tt.first(w, c)
+				w.pass(time.Minute)
+				w.expect("ix", ix4, ix6)
+				if lines := w.told("transit"); slices.Contains(lines, transit4) {
+					t.Errorf("transit was told %q", lines)
+				}
+				c.wants(func(in *centralv1.Intent) { in.Overrides = append(in.Overrides, word("a2", "ix")) })
+				w.pass(time.Minute)
+				w.expect("ix", ix4, ix6)
+				if lines := w.told("transit"); slices.Contains(lines, transit4) {
+					t.Errorf("the first is forgotten: transit was told %q", lines)
+				}
+				c.set(func() { c.grants = true })
+				w.pass(11 * time.Second)
+				w.expect("ix")
+				c.wants(func(in *centralv1.Intent) {
+					in.Overrides = slices.DeleteFunc(in.Overrides, func(o *centralv1.FleetOverride) bool { return o.Id == "a2" })
+				})
+				w.pass(time.Second)
+				w.expect("ix", ix4, ix6)
+			})
+		})
+	}
 }
 
 func TestF1SoftChecksAndTheCentreAreLostAndTheServiceStaysDePreferred(t *testing.T) {

@@ -9,6 +9,7 @@ import (
 	"crypto/x509"
 	"crypto/x509/pkix"
 	"encoding/pem"
+	"fmt"
 	"math/big"
 	mathrand "math/rand"
 	"net"
@@ -74,6 +75,24 @@ func TestANodeMovesOnToAnotherCentreWithinFiveSeconds(t *testing.T) {
 		}
 		w.leave()
 		<-w.node.Gone()
+	})
+}
+
+func TestCentresThatAreAwayAreToldOnceEach(t *testing.T) {
+	bubble(t, func(t *testing.T, w *world) {
+		w.clock = func() bool { return true }
+		w.centre = func(_ context.Context, address string) (net.Conn, error) {
+			return nil, fmt.Errorf("dial %s: connection refused", address)
+		}
+		w.start("leave_hold: 2s", `central: {addresses: ["127.0.0.1:7179", "127.0.0.1:7180"], insecure: true}`+"\nleave_hold: 2s")
+		w.well()
+		w.pass(10 * time.Minute)
+		if n := strings.Count(w.log.String(), "no stream to the centre"); n != 2 {
+			t.Errorf("told %d times", n)
+		}
+		if v := w.snapshot().Centre; !strings.Contains(v.Fault, v.Address+": connection refused") {
+			t.Errorf("%s: %s", v.Address, v.Fault)
+		}
 	})
 }
 

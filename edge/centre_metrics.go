@@ -34,7 +34,7 @@ type CentreView struct {
 }
 
 func (k *centreKeeper) view(now time.Time) CentreView {
-	v := CentreView{State: k.state(), Address: k.address, Fault: k.fault, Heard: k.clock.stamp, Generation: k.want.generation, Held: map[string]int{},
+	v := CentreView{State: k.state(), Address: k.address, Fault: k.faults[k.address], Heard: k.clock.stamp, Generation: k.want.generation, Held: map[string]int{},
 		Ignored: k.stale, Synchronised: k.clock.synchronised, NotOpened: k.refused, Ahead: k.clock.ahead(now)}
 	for _, l := range k.kept.Leases {
 		if l.Begun {

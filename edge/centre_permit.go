@@ -33,18 +33,31 @@ func (e *Edge) permit(ctx context.Context, s Selector, w Word) error {
 	if err := first(err, bad); err != nil || len(keys) == 0 {
 		return err
 	}
-	ctx, cancel := context.WithTimeoutCause(ctx, answerTime, RefusedError{"the centre has not answered within " + answerTime.String() + ": " + breakGlass})
+	return e.awaitLeave(ctx, keys, breakGlass)
+}
+
+// awaitLeave waits for the answer to requests, and begins to act on them. glass says
+// what to do where the answer is no.
+func (e *Edge) awaitLeave(ctx context.Context, keys []string, glass string) error {
+	if len(keys) == 0 {
+		return nil
+	}
+	ctx, cancel := context.WithTimeoutCause(ctx, answerTime, RefusedError{"the centre has not answered within " + answerTime.String() + ": " + glass})
 	defer cancel()
 	for {
 		news := e.News()
 		open := false
-		if err := e.read(ctx, func(time.Time) { open, bad = e.answered(keys) }); err != nil || bad != nil || !open {
+		var bad error
+		if err := e.read(ctx, func(time.Time) { open, bad = e.answered(keys, glass, false) }); err != nil || bad != nil || !open {
 			return e.giveUp(first(cause(ctx, err), bad), keys)
 		}
 		select {
 		case <-news:
 		case <-ctx.Done():
-			return e.giveUp(context.Cause(ctx), keys)
+			if err := e.read(context.Background(), func(time.Time) { _, bad = e.answered(keys, glass, true) }); err != nil {
+				return err
+			}
+			return e.giveUp(first(bad, context.Cause(ctx)), keys)
 		case <-e.leaving:
 			return errLeaving
 		}
@@ -84,12 +97,16 @@ func (e *Edge) request(now time.Time, services []config.Service, neighbors []str
 	return keys, nil
 }
 
-// answered says whether an answer is still to come, and what was refused.
-func (e *Edge) answered(keys []string) (open bool, refused error) {
+// answered says whether an answer is still to come, and what was refused. A node that
+// is to stay in a hard failure waits until others have taken over: unless last, the
+// answer to that is still to come.
+func (e *Edge) answered(keys []string, glass string, last bool) (open bool, refused error) {
 	for _, key := range keys {
 		switch l := e.centre.kept.Leases[key]; {
+		case l.Limit == fleet.Keeper && l.State == "" && !last:
+			open = true
 		case l.Refused != "":
-			return false, refusedf("the fleet cannot spare %s here: %s; %s", l.Service, l.Refused, breakGlass)
+			return false, refusedf("the fleet cannot spare %s here: %s; %s", l.Service, l.Refused, glass)
 		case l.State == fleet.Revoked:
 			return false, refusedf("the leave for %s was revoked at once", l.Service)
 		case l.State == "":

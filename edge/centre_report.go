@@ -26,7 +26,7 @@ var kindNames = map[announcer.Kind]string{announcer.Transit: "transit", announce
 // hello says who this node is.
 func (e *Edge) hello() *centralv1.Hello {
 	c := e.cfg
-	h := &centralv1.Hello{Node: c.Node, Site: c.Site, Version: e.opt.Version, Asn: c.ASN}
+	h := &centralv1.Hello{Node: c.Node, Site: c.Site, Version: e.opt.Version, Asn: c.ASN, Standby: c.Central.Standby}
 	for i := range c.Neighbors {
 		n := &c.Neighbors[i]
 		h.Neighbors = append(h.Neighbors, &centralv1.EdgeNeighbor{Name: n.Name, Asn: n.ASN, Kind: kindNames[n.Kind], Link: n.Link, Labels: n.Labels,
@@ -65,7 +65,7 @@ func (e *Edge) centreWake(now time.Time) time.Time {
 	if k.link == nil {
 		return time.Time{}
 	}
-	return earliest(k.saidA.Add(reportEvery), k.windows.next, k.leaseWake(now), k.wordsWake(now))
+	return earliest(k.saidA.Add(reportEvery), k.windows.next, k.leaseWake(now), k.wordsWake(now), k.first.wake(now))
 }
 
 // wordsWake is when the next of the fleet's words ends.
@@ -154,7 +154,7 @@ func (e *Edge) leasesInto(r *centralv1.Report) {
 				open[l.ID] = 1
 			}
 			r.Wants = append(r.Wants, &centralv1.GrantRequest{Id: l.ID, Service: l.Service, Kind: string(l.Kind), Window: l.Window, Load: l.Load,
-				OverrideSafety: l.Override, Reason: l.Reason})
+				OverrideSafety: l.Override, Reason: l.Reason, Prefixes: l.Prefixes})
 		}
 	}
 	slices.Sort(r.Held)

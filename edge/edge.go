@@ -127,11 +127,14 @@ type Edge struct {
 	rendered  rendering
 	policyOf  *config.Config // what policyCfg was made of
 	policyCfg policy.Config
-	overrides []policy.Override
-	pins      []policy.Pin
-	wayBack   *host.WayBack
-	learnt    defaultKeeper
-	told      map[string]told // by neighbour
+	// ladderSteps are what the rungs of laddersOf do.
+	laddersOf   *config.Config
+	ladderSteps map[string][]step
+	overrides   []policy.Override
+	pins        []policy.Pin
+	wayBack     *host.WayBack
+	learnt      defaultKeeper
+	told        map[string]told // by neighbour
 	// sessionsAt is when the sessions were last looked at.
 	sessionsAt time.Time
 	vips       vipKeeper
@@ -182,6 +185,7 @@ func New(c *config.Config, warnings []config.Problem, o Options) (*Edge, error) 
 		return nil, err
 	}
 	e.state, e.overrides, e.pins = s.Policy, afterRestart(s.Overrides, e.started), s.Pins
+	e.remap(s.Ladders)
 	if c.Central != nil {
 		if err := e.centre.restore(s.Centre, c, e.started); err != nil {
 			return nil, errors.Join(err, e.store.close(context.Background()))

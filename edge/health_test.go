@@ -126,7 +126,7 @@ func TestAReloadThatReplacesAllChecksOfADeadServiceDoesNotAnnounceIt(t *testing.
 		w.report("web", "refused")
 		w.rest()
 		n := w.journal.len()
-		if _, err := w.node.Plan(context.Background(), w.config(renamed...)); err != nil {
+		if _, _, err := w.node.Plan(context.Background(), w.config(renamed...)); err != nil {
 			t.Fatal(err)
 		}
 		w.reload(renamed...)

@@ -80,7 +80,15 @@ func policyNeighbor(svc config.Service, n config.Neighbor) policy.Neighbor {
 }
 
 func (e *Edge) stored() stored {
-	return stored{Overrides: append([]policy.Override{}, e.overrides...), Pins: append([]policy.Pin{}, e.pins...), Policy: e.state, Centre: e.centre.stored()}
+	return stored{Overrides: append([]policy.Override{}, e.overrides...), Pins: append([]policy.Pin{}, e.pins...), Policy: e.state, Centre: e.centre.stored(), Ladders: e.ladders()}
+}
+
+// ladders is ladders of the running configuration.
+func (e *Edge) ladders() map[string][]step {
+	if e.laddersOf != e.cfg {
+		e.laddersOf, e.ladderSteps = e.cfg, ladders(e.cfg)
+	}
+	return e.ladderSteps
 }
 
 func (e *Edge) local(c *config.Config) announcer.Local {

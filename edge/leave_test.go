@@ -75,7 +75,7 @@ func TestRequestsAreRefusedAtOnceWhileTheNodeLeaves(t *testing.T) {
 		_, status := w.node.Snapshot(ctx)
 		_, _, why := w.node.Why(ctx, "", 1)
 		_, _, word := w.node.SetOverride(ctx, video, Word{Verb: policy.Drain, Reason: "x"})
-		_, plan := w.node.Plan(ctx, w.config())
+		_, _, plan := w.node.Plan(ctx, w.config())
 		_, reload := w.node.ReloadFile(ctx)
 		for i, err := range []error{status, why, word, plan, reload, w.node.Confirm(ctx)} {
 			if !errors.Is(err, errLeaving) {

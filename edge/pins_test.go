@@ -198,6 +198,32 @@ func TestAReloadKeepsNeighboursOnTheRungsThatTheyMean(t *testing.T) {
 	}
 }
 
+func TestARestartFindsPinnedRungsByWhatTheyDo(t *testing.T) {
+	for name, tt := range map[string]struct {
+		ladder string
+		want   int
+	}{
+		"one more below":              {`[{med: 10}, {community: ["65001:3000"]}, {prepend: 5, community: ["65001:3001"]}, {withdraw: true}]`, 3},
+		"a withdrawal in its place":   {`[{community: ["65001:3000"]}, {withdraw: true}]`, 1},
+		"the same":                    {ladderText, 2},
+		"nothing of the kind is left": {`[{withdraw: true}]`, 0},
+	} {
+		up(t, func(t *testing.T, w *world) {
+			w.pin("transit", 2, 0)
+			w.stop()
+			w.start(ladderText, tt.ladder)
+			w.well()
+			s := w.snapshot()
+			if s.Pins[0].Rung != tt.want || s.Decision.Climbers[0].Rung != tt.want {
+				t.Errorf("%s: pinned on %d, on %d; want %d", name, s.Pins[0].Rung, s.Decision.Climbers[0].Rung, tt.want)
+			}
+			if told := strings.Contains(w.log.String(), "the ladder has changed since the last run"); told != (tt.want != 2) {
+				t.Errorf("%s: told is %v", name, told)
+			}
+		})
+	}
+}
+
 func TestAReloadWithoutTheNeighbourDropsItsPin(t *testing.T) {
 	up(t, func(t *testing.T, w *world) {
 		w.pin("ix", 0, 0)

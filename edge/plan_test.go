@@ -116,7 +116,7 @@ func TestAPlanChangesNothingAndIsWhatThenHappens(t *testing.T) {
 
 			tables, n, was := w.tables(), w.journal.len(), w.snapshot()
 			target := w.config(someEdits(rt, "planned")...)
-			plans, err := w.node.Plan(context.Background(), target)
+			plans, _, err := w.node.Plan(context.Background(), target)
 			if err != nil {
 				rt.Fatal(err)
 			}
@@ -150,7 +150,7 @@ func TestAPlanChangesNothingAndIsWhatThenHappens(t *testing.T) {
 
 func TestAPlanCountsNewServicesAsHealthy(t *testing.T) {
 	up(t, func(t *testing.T, w *world) {
-		plans, err := w.node.Plan(context.Background(), w.config())
+		plans, _, err := w.node.Plan(context.Background(), w.config())
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -175,7 +175,7 @@ func TestAPlanDoesNotCountAChangedCheck(t *testing.T) {
 		w.report("web", "")
 		w.rest()
 		w.expect("ix") // deep has no verdict yet
-		plans, err := w.node.Plan(context.Background(), w.config(web, deep("other")))
+		plans, _, err := w.node.Plan(context.Background(), w.config(web, deep("other")))
 		if err != nil || !slices.Equal(routeTexts(plans[1].Announced), []string{ix4, ix6}) {
 			t.Errorf("%+v, %v", plans, err)
 		}
@@ -188,7 +188,7 @@ func TestAPlanDoesNotCountAChangedCheck(t *testing.T) {
 func TestAPlanNamesWhatIsRemoved(t *testing.T) {
 	up(t, func(t *testing.T, w *world) {
 		ix := baseConfig[strings.Index(baseConfig, "  - {name: ix"):strings.Index(baseConfig, "services:")]
-		plans, err := w.node.Plan(context.Background(), w.config(ix, ""))
+		plans, _, err := w.node.Plan(context.Background(), w.config(ix, ""))
 		if err != nil {
 			t.Fatal(err)
 		}

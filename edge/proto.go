@@ -1,6 +1,7 @@
 package edge
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 	"time"
@@ -22,7 +23,7 @@ func (s Snapshot) proto() *edgev1.StatusResponse {
 			Ipv4: s.WayBack4.String(), Ipv6: s.WayBack6.String()},
 	}
 	if !s.Reloaded && !s.ReloadedAt.IsZero() {
-		out.Warnings = append(out.Warnings, "the configuration file of "+s.ReloadedAt.Format(time.RFC3339)+" was not taken up: the log says why")
+		out.Warnings = append(out.Warnings, "the configuration file of "+s.ReloadedAt.Format(time.RFC3339)+" was not taken up: "+cmp.Or(s.ReloadFault, "the log says why"))
 	}
 	out.Warnings = append(out.Warnings, s.Centre.warnings()...)
 	if !s.RevertsAt.IsZero() {
@@ -148,6 +149,21 @@ func changeProto(c Change) *edgev1.Decision {
 }
 
 func causeText(c policy.Cause) string { return c.Severity.String() + " (" + c.Reason.String() + ")" }
+
+func lossesProto(ls []Loss) []*edgev1.Loss {
+	var out []*edgev1.Loss
+	for _, l := range ls {
+		m := &edgev1.Loss{Service: l.Service}
+		for _, p := range l.Prefixes {
+			m.Prefixes = append(m.Prefixes, p.String())
+		}
+		for _, p := range l.VIPs {
+			m.Vips = append(m.Vips, p.String())
+		}
+		out = append(out, m)
+	}
+	return out
+}
 
 func plansProto(plans []Plan) []*edgev1.NeighborPlan {
 	var out []*edgev1.NeighborPlan

@@ -151,8 +151,8 @@ func TestWhatOnlyARestartCanChangeIsRefused(t *testing.T) {
 		} {
 			c := w.config(tt[0], tt[1])
 			_, reload := w.node.Reload(context.Background(), c, nil)
-			_, plan := w.node.Plan(context.Background(), c)
-			_, _, apply := w.node.Apply(context.Background(), c, nil, []byte(w.text(tt[0], tt[1])), 0)
+			_, _, plan := w.node.Plan(context.Background(), c)
+			_, _, apply := w.node.Apply(context.Background(), c, nil, []byte(w.text(tt[0], tt[1])), ApplyOptions{})
 			for _, err := range []error{reload, plan, apply} {
 				if !errors.As(err, new(UsageError)) || !strings.HasPrefix(err.Error(), tt[2]) {
 					t.Errorf("%q: %v, want %s", tt[1], err, tt[2])

@@ -194,8 +194,8 @@ func (a api) Plan(ctx context.Context, r *edgev1.PlanRequest) (*edgev1.PlanRespo
 	if err != nil {
 		return nil, failed(err)
 	}
-	plans, err := a.edge.Plan(ctx, c)
-	return &edgev1.PlanResponse{Neighbors: plansProto(plans), Warnings: texts(warnings)}, failed(err)
+	plans, lost, err := a.edge.Plan(ctx, c)
+	return &edgev1.PlanResponse{Neighbors: plansProto(plans), Warnings: texts(warnings), NeedsLeave: lossesProto(lost)}, failed(err)
 }
 
 func (a api) Apply(ctx context.Context, r *edgev1.ApplyRequest) (*edgev1.ApplyResponse, error) {
@@ -203,13 +203,13 @@ func (a api) Apply(ctx context.Context, r *edgev1.ApplyRequest) (*edgev1.ApplyRe
 	if err != nil {
 		return nil, failed(err)
 	}
-	var within time.Duration
+	o := ApplyOptions{OverrideSafety: r.GetOverrideSafety(), Reason: r.GetReason(), By: caller(ctx)}
 	if d := r.GetConfirmWithin(); d != nil {
-		if within = d.AsDuration(); within <= 0 || within > maxConfirm {
-			return nil, failed(usagef("--confirm-within %s: write a time between 1s and %s", within, maxConfirm))
+		if o.ConfirmWithin = d.AsDuration(); o.ConfirmWithin <= 0 || o.ConfirmWithin > maxConfirm {
+			return nil, failed(usagef("--confirm-within %s: write a time between 1s and %s", o.ConfirmWithin, maxConfirm))
 		}
 	}
-	plans, revertsAt, err := a.edge.Apply(ctx, c, warnings, r.GetConfig().GetContent(), within)
+	plans, revertsAt, err := a.edge.Apply(ctx, c, warnings, r.GetConfig().GetContent(), o)
 	return &edgev1.ApplyResponse{Neighbors: plansProto(plans), Warnings: texts(warnings), RevertsAt: stamp(revertsAt)}, failed(err)
 }
 

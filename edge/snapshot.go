@@ -37,9 +37,11 @@ type Snapshot struct {
 	// RevertsAt is when a configuration that nobody confirmed goes back; zero:
 	// none waits.
 	RevertsAt time.Time
-	// Reloaded says whether the last reload, at ReloadedAt, was taken up.
-	Reloaded   bool
-	ReloadedAt time.Time
+	// Reloaded says whether the last reload, at ReloadedAt, was taken up, and
+	// ReloadFault why not.
+	Reloaded    bool
+	ReloadedAt  time.Time
+	ReloadFault string
 	// Changes counts changes of services' states by service and reason.
 	Changes map[ServiceReason]int
 }
@@ -68,7 +70,7 @@ func (e *Edge) snapshot(now time.Time) Snapshot {
 	s := Snapshot{
 		At: now, Started: e.started, Version: e.opt.Version, Config: e.cfg, Warnings: e.warnings,
 		Decision: e.decision, Sessions: e.opt.Announcer.Status(), Checks: map[string][]CheckStatus{},
-		Reloaded: e.reloads.ok, ReloadedAt: e.reloads.last, Changes: maps.Clone(e.changes),
+		Reloaded: e.reloads.ok, ReloadedAt: e.reloads.last, ReloadFault: e.reloads.why, Changes: maps.Clone(e.changes),
 	}
 	for _, o := range e.overrides {
 		if o.Active(now) {

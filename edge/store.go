@@ -20,6 +20,8 @@ type stored struct {
 	Pins      []policy.Pin      `json:"pins"`
 	Policy    policy.State      `json:"policy"`
 	Centre    *storedCentre     `json:"centre,omitempty"`
+	// Ladders say what the rungs of Pins and Policy do, by neighbour.
+	Ladders map[string][]step `json:"ladders,omitempty"`
 }
 
 // store keeps it in one file of the state directory. A goroutine of its own

@@ -64,8 +64,10 @@ type ClimberState struct {
 	// Learned has what the rungs were seen to shed, by rung less one.
 	Learned []Learned `json:"learned,omitempty"`
 	Trial   Trial     `json:"-"`
-	// Futile is until when climbing is not tried again, having moved nothing.
-	Futile time.Time `json:"futile,omitzero"`
+	// Futile is until when climbing is not tried again, having moved nothing, and
+	// Futiles how often that was so since the load was last below the target.
+	Futile  time.Time `json:"futile,omitzero"`
+	Futiles int       `json:"futiles,omitempty"`
 	// Idle is true on a rung that moved nothing; Back is the one before it.
 	Idle bool `json:"idle,omitempty"`
 	Back int  `json:"back,omitempty"`

@@ -216,7 +216,7 @@ func (c *Climber) plainTop() int {
 // changed for, and asked for by that of the newest one, so that nodes which see
 // the same figures are answered alike whenever they look. A figure may have been
 // that much older then than now: as long as one is good for. Edges that take turns
-// by the clock go by the clock.
+// by the clock go by the clock, whether they are told of each other or not.
 func (r *round) affordable(l, i, rung int) Restraint {
 	share, now, late := r.c.Load.Climbers[i].Share, r.in.Now, time.Duration(0)
 	if share.Edges <= 1 {
@@ -224,7 +224,7 @@ func (r *round) affordable(l, i, rung int) Restraint {
 		now = r.next.Load.Links[l].Control.At.Add(-late)
 	}
 	keys, event := r.touched(r.b.keys, i, rung)
-	ok, next := r.next.Load.Ledger.Allow(r.c.Load.Flap, share, now, event, keys...)
+	ok, next := r.next.Load.Ledger.AllowTold(r.c.Load.Flap, share, r.in.Told[r.c.Load.Climbers[i].ASN], now, event, keys...)
 	r.b.keys = keys[:len(r.b.keys)]
 	switch {
 	case ok:

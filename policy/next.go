@@ -3,6 +3,8 @@ package policy
 import (
 	"net/netip"
 	"time"
+
+	"github.com/catchment-bgp/catchment/policy/flap"
 )
 
 // Config is what is configured.
@@ -58,6 +60,9 @@ type Input struct {
 	// unit of the links' samples, and RoomAt when that was true; zero: nobody says.
 	Room   float64
 	RoomAt time.Time
+	// Told has, by ASN, what the other nodes that share a flap budget there were
+	// charged, as far as somebody tells. It is not changed.
+	Told map[uint32]flap.Told `json:",omitempty"`
 	// Orders are what the fleet asks of this node.
 	Orders Orders `json:",omitzero"`
 }

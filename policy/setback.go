@@ -27,8 +27,9 @@ func (s *ClimberState) setBack(r *round) {
 	if s.Changed.After(r.in.Now) {
 		s.Changed = r.in.Now
 	}
-	if r.ahead(s.Futile.Add(-giveUp)) {
-		s.Futile = r.in.Now.Add(giveUp)
+	before := ClimberState{Futiles: s.Futiles - 1}
+	if longest := before.givesUp(); r.ahead(s.Futile.Add(-longest)) {
+		s.Futile = r.in.Now.Add(longest)
 	}
 	if r.ahead(s.Trial.At) {
 		s.Trial = Trial{}

@@ -5,6 +5,7 @@ import (
 	"math"
 	"net/netip"
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -169,6 +170,36 @@ func TestWhereNothingHelpsTheNodeAbsorbsAndComesBack(t *testing.T) {
 	p.run(6 * time.Hour)
 	if most := 6 * 3; len(p.log) > most {
 		t.Errorf("in 6 hours %d changes: %v", len(p.log), p.log)
+	}
+}
+
+func TestWhatHelpedNothingIsTriedEverMoreSeldom(t *testing.T) {
+	p := &site{c: loadNode("a"), truth: []float64{0, 0, 0}, dead: 10 * time.Second, demand: func(d time.Duration, _ int) float64 {
+		if d > 31*time.Hour && d < 32*time.Hour { // for an hour all is well
+			return 0.5
+		}
+		return 1.3
+	}}
+	climbs := func() (hours []int) { // the first of each hour
+		for _, line := range p.log {
+			var at, name string
+			var from, to int
+			if _, err := fmt.Sscanf(line, "%s %s %d->%d", &at, &name, &from, &to); err != nil {
+				t.Fatal(err)
+			}
+			d, err := time.ParseDuration(at)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if h := int(d.Round(time.Hour).Hours()); to > from && !slices.Contains(hours, h) {
+				hours = append(hours, h)
+			}
+		}
+		return hours
+	}
+	p.run(35 * time.Hour)
+	if got, want := fmt.Sprint(climbs()), "[0 1 3 7 15 32 33]"; got != want {
+		t.Errorf("climbs at the hours %v, want %v: %v", got, want, p.log)
 	}
 }
 

@@ -23,6 +23,9 @@ func (r *round) load() {
 		next.Climbers[i] = r.recall(i)
 	}
 	r.observe()
+	for l := range r.out.Links {
+		r.hope(l)
+	}
 	for i := range lc.Climbers {
 		c := &lc.Climbers[i]
 		r.out.Climbers[i] = ClimberDecision{Name: c.Name, Rungs: len(c.Rungs), Restraint: r.standing(i)}
@@ -60,7 +63,7 @@ func (r *round) recall(i int) ClimberState {
 	}
 	st := *was
 	if st.Epoch != c.Epoch {
-		st.Epoch, st.Learned, st.Trial, st.Futile, st.Idle = c.Epoch, nil, Trial{}, time.Time{}, false
+		st.Epoch, st.Learned, st.Trial, st.Futile, st.Futiles, st.Idle = c.Epoch, nil, Trial{}, time.Time{}, 0, false
 	}
 	st.Rung = max(0, min(st.Rung, len(c.Rungs)))
 	st.setBack(r)

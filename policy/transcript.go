@@ -107,6 +107,7 @@ type (
 		Learned  []Learned
 		Trial    Trial
 		Futile   time.Time
+		Futiles  int
 		Idle     bool
 		Back     int
 		LowSince time.Time

@@ -4,13 +4,17 @@ import (
 	"math"
 	"slices"
 	"time"
+
+	"github.com/catchment-bgp/catchment/policy/flap"
 )
 
 const (
 	// futile is the share of what was expected below which a step did nothing.
 	futile = 0.25
-	// giveUp is how long climbing is not tried again after such a step.
-	giveUp = time.Hour
+	// giveUp is how long climbing is not tried again after such a step: twice as long
+	// after each further one, up to giveUpMost.
+	giveUp     = time.Hour
+	giveUpMost = 24 * time.Hour
 	// settle is how much longer than the dead time a measurement waits.
 	settle = 15 * time.Second
 	// trace is a demand too small to measure anything by.
@@ -68,7 +72,13 @@ func (r *round) telling(i int, t Trial) bool {
 	link := &r.next.Load.Links[r.linkOf(i)]
 	return t.Steady && t.Demand > trace && link.Control.Trend.Level > trace && steady(link, r.deadTime()) &&
 		r.next.Load.Climbers[i].Since.Equal(t.At) && link.Moved.Equal(t.At) &&
-		!r.in.OthersMoved.After(t.At.Add(-r.deadTime())) && r.c.Load.Climbers[i].Share.Edges <= 1
+		!r.in.OthersMoved.After(t.At.Add(-r.deadTime())) && r.sees(i)
+}
+
+// sees says whether it would be known if another node had moved at a climber's AS.
+func (r *round) sees(i int) bool {
+	c := &r.c.Load.Climbers[i]
+	return c.Share.Edges <= 1 || r.in.Now.Sub(r.in.Told[c.ASN].At) <= flap.ToldFresh
 }
 
 // measureUp learns what the rung that was climbed to sheds.
@@ -77,11 +87,30 @@ func (r *round) measureUp(i int, t Trial, at time.Time) {
 	link := &r.next.Load.Links[l]
 	obtained := 1 - link.Control.Trend.Level*(1-link.InForce)/t.Demand - t.InForce
 	if !(obtained >= futile*(link.InForce-t.InForce)) {
-		st.Futile, st.Idle, st.Back = at.Add(giveUp), true, t.From
+		st.Futile, st.Idle, st.Back = at.Add(st.givesUp()), true, t.From
+		st.Futiles++
 	} else if obtained > 0 {
 		before, _ := c.believed(st, t.From, at)
 		st.Learned = learn(st.Learned, st.Rung, len(c.Rungs), clamp01(before+obtained/r.weight(i)), at)
 		r.learnLanding(l, obtained*t.Demand*link.Capacity)
+	}
+}
+
+// givesUp is how long a climber gives up for after a futile step.
+func (s *ClimberState) givesUp() time.Duration {
+	return min(giveUp<<min(max(s.Futiles, 0), 5), giveUpMost)
+}
+
+// hope forgets how often the climbers of a link moved in vain once its load is below
+// the target: what comes next is another matter. The wait that is under way stays.
+func (r *round) hope(l int) {
+	if !r.fresh(l) || r.out.Links[l].Utilization >= r.cc.Target {
+		return
+	}
+	for i := range r.next.Load.Climbers {
+		if r.linkOf(i) == l {
+			r.next.Load.Climbers[i].Futiles = 0
+		}
 	}
 }
 

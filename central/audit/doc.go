@@ -28,6 +28,14 @@
 // hash that was noted elsewhere, an [Anchor], is checked. The log writes each
 // new hash to slog for that purpose, where the caller gives a logger.
 //
+// # Pruning
+//
+// [Log.Prune] removes old records, oldest first. It writes a record of that before, with
+// the number and the hash of the last record that goes (method PruneAudit), and keeps
+// both at audit/origin, where the chain begins from then on. A log whose first record is
+// not the first ever, and which has no record that tells so, is broken. Records that
+// were exported before are checked by [CheckRecords].
+//
 // Secrets never get in: values of JSON members whose names tell of one are
 // replaced before anything is hashed (see [Redact]). What callers write into
 // reason and detail is theirs to keep clean.

@@ -10,12 +10,16 @@ import (
 	"fmt"
 	"io"
 	"slices"
+	"time"
 
 	"github.com/catchment-bgp/catchment/central/store"
 )
 
 // piece is how many records are read at once.
 const piece = 500
+
+// recordsEnd is the first key after all records.
+var recordsEnd = store.Prefix(recordKey).To
 
 // Filter says which records are listed.
 type Filter struct {
@@ -40,8 +44,12 @@ func (l *Log) List(ctx context.Context, f Filter) ([]Record, error) {
 		end = min(end, f.Before)
 	}
 	found := []Record{}
-	for end > 1 {
-		start := max(end, piece+1) - piece
+	from, _, err := l.origin(ctx)
+	if err != nil {
+		return nil, err
+	}
+	for end > from.Number+1 {
+		start := max(end, from.Number+1+piece) - piece
 		items, _, err := l.store.Range(ctx, store.Span{From: key(start), To: key(end)})
 		if err != nil {
 			return nil, err
@@ -63,6 +71,27 @@ func (l *Log) List(ctx context.Context, f Filter) ([]Record, error) {
 	return found, nil
 }
 
+// From returns records with this number and those after it, oldest first; of records that were
+// pruned none. limit 0: 100. Errors are those of List.
+func (l *Log) From(ctx context.Context, number uint64, limit int) ([]Record, error) {
+	if limit <= 0 {
+		limit = 100
+	}
+	items, _, err := l.store.Range(ctx, store.Span{From: key(number), To: recordsEnd, Limit: limit})
+	if err != nil {
+		return nil, err
+	}
+	found := make([]Record, 0, len(items))
+	for _, item := range items {
+		r, err := parse(item)
+		if err != nil {
+			return nil, err
+		}
+		found = append(found, r)
+	}
+	return found, nil
+}
+
 // takes reports whether the record is wanted.
 func (f Filter) takes(r Record) bool {
 	return (f.Who == "" || f.Who == r.Who) && (f.Target == "" || f.Target == r.Target)
@@ -77,10 +106,14 @@ type Anchor struct {
 // Verification is what Verify found.
 type Verification struct {
 	OK       bool
-	Records  uint64 // that are as they were written, from the first on
-	BrokenAt uint64 // number of the first record that is not; 0 if OK
-	Detail   string // why
-	Head     Anchor // the last record, to be noted; zero if not OK or empty
+	Records  uint64    // that are as they were written, from the first that is kept on
+	BrokenAt uint64    // number of the first record that is not; 0 if OK
+	Detail   string    // why
+	Head     Anchor    // the last record, to be noted; zero if not OK or empty
+	Pruned   Anchor    // the last record that was pruned; zero if none was
+	PrunedAt time.Time // when that was
+	// Unchecked is how many of the given anchors are of records that were pruned.
+	Unchecked int
 }
 
 // Verify reads the whole log as of one revision and checks the chain, and that
@@ -91,7 +124,23 @@ func (l *Log) Verify(ctx context.Context, anchors ...Anchor) (Verification, erro
 	if err != nil {
 		return Verification{}, err
 	}
-	c := chain{anchors: anchors}
+	begins, _, err := l.store.Range(ctx, store.Span{From: originKey, To: originKey + "\x00", At: at})
+	if err != nil {
+		return Verification{}, err
+	}
+	c := chain{}
+	if len(begins) > 0 {
+		from, err := parseOrigin(begins[0].Value)
+		if err == nil {
+			c, err = begin(from)
+		}
+		if err != nil {
+			return c.broken(err), nil
+		}
+	}
+	if c.anchors = anchors; !c.noted() {
+		return c.broken(fmt.Errorf("record %d has another hash than was noted: the chain was made anew", c.number)), nil
+	}
 	span := store.Prefix(recordKey)
 	span.At, span.Limit = at, piece
 	for {
@@ -112,18 +161,41 @@ func (l *Log) Verify(ctx context.Context, anchors ...Anchor) (Verification, erro
 	if err := c.end(end); err != nil {
 		return c.broken(err), nil
 	}
-	v := Verification{OK: true, Records: c.number}
-	if c.number > 0 {
-		v.Head = Anchor{c.number, hex.EncodeToString(c.sum[:])}
+	if err := c.attested(); err != nil {
+		c.number = c.origin.Number // the first is what is wrong
+		return c.broken(err), nil
 	}
-	return v, nil
+	return c.whole(), nil
+}
+
+// whole is the result for a chain without a fault.
+func (c *chain) whole() Verification {
+	v := Verification{OK: true, Records: c.number - c.origin.Number, Head: Anchor(c.mark()), Pruned: Anchor(c.origin.mark), PrunedAt: c.origin.At}
+	for _, a := range c.anchors {
+		if a.Number < c.origin.Number {
+			v.Unchecked++
+		}
+	}
+	return v
+}
+
+// noted reports whether the record at which the chain begins is as it was noted.
+func (c *chain) noted() bool {
+	for _, a := range c.anchors {
+		if c.number > 0 && a.Number == c.number && a.Hash != c.mark().Hash {
+			return false
+		}
+	}
+	return true
 }
 
 // chain is the part of the log that was checked.
 type chain struct {
 	anchors []Anchor
+	origin  origin // what it begins after
 	number  uint64 // of the last record
 	sum     [sha256.Size]byte
+	pruned  mark // what the last record of pruning says
 }
 
 // add checks the next record.
@@ -138,16 +210,22 @@ func (c *chain) add(item store.Item) error {
 	if r.Number != c.number+1 {
 		return fmt.Errorf("%s has the number %d", item.Key, r.Number)
 	}
+	return c.follow(r)
+}
+
+// follow checks a record that has the next number.
+func (c *chain) follow(r Record) error {
 	sum := r.sum(c.sum)
 	if r.Hash != hex.EncodeToString(sum[:]) {
-		return fmt.Errorf("the hash of %s is not that of its content after the record before", item.Key)
+		return fmt.Errorf("the hash of %s is not that of its content after the record before", key(r.Number))
 	}
 	for _, a := range c.anchors {
 		if a.Number == r.Number && a.Hash != r.Hash {
-			return fmt.Errorf("%s has another hash than was noted: the chain was made anew", item.Key)
+			return fmt.Errorf("%s has another hash than was noted: the chain was made anew", key(r.Number))
 		}
 	}
 	c.number, c.sum = r.Number, sum
+	c.told(r)
 	return nil
 }
 
@@ -177,7 +255,7 @@ func (c *chain) end(items []store.Item) error {
 
 // broken is the result for a chain that cannot go on.
 func (c *chain) broken(err error) Verification {
-	return Verification{Records: c.number, BrokenAt: c.number + 1, Detail: err.Error()}
+	return Verification{Records: c.number - c.origin.Number, BrokenAt: c.number + 1, Detail: err.Error(), Pruned: Anchor(c.origin.mark), PrunedAt: c.origin.At}
 }
 
 // parse reads a record. A member that no record has would not be in the hash,

@@ -7,7 +7,9 @@ import (
 	"net/url"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
+	"time"
 
 	"github.com/catchment-bgp/catchment/policy/fleet"
 )
@@ -24,6 +26,7 @@ func (c *checker) check(raw *rawConfig) *Config {
 			c.fail("asn", "no AS has the number %d; write ours", cfg.ASN)
 		}
 	}
+	c.audit(cfg, raw.Audit)
 	c.addresses(cfg)
 	c.store(cfg, raw)
 	for i, s := range raw.Services {
@@ -32,6 +35,31 @@ func (c *checker) check(raw *rawConfig) *Config {
 	c.roles(cfg)
 	c.landing(cfg, raw.Landing)
 	return cfg
+}
+
+// MinAuditKeep is the shortest time for which audit records are kept.
+const MinAuditKeep = 30 * 24 * time.Hour
+
+// audit reads days, or what time.ParseDuration knows.
+func (c *checker) audit(cfg *Config, raw *rawAudit) {
+	if raw == nil || raw.Keep == nil {
+		return
+	}
+	const example = "write days, such as 400d"
+	keep, err := time.ParseDuration(*raw.Keep)
+	if days, is := strings.CutSuffix(*raw.Keep, "d"); is {
+		var n uint64
+		n, err = strconv.ParseUint(days, 10, 16)
+		keep = time.Duration(n) * 24 * time.Hour
+	}
+	switch {
+	case err != nil:
+		c.fail("audit.keep", "%q is no time; %s", *raw.Keep, example)
+	case keep < MinAuditKeep || keep > 100*365*24*time.Hour:
+		c.fail("audit.keep", "%s is less than 30 days or more than 100 years; %s", *raw.Keep, example)
+	default:
+		cfg.AuditKeep = keep
+	}
 }
 
 func or(s *string, otherwise string) string {

@@ -5,6 +5,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"time"
 
 	"github.com/catchment-bgp/catchment/policy/fleet"
 )
@@ -27,6 +28,8 @@ type Config struct {
 	Roles map[string]string
 	// ASN is ours; 0: that of the nodes.
 	ASN uint32
+	// AuditKeep is how long audit records are kept; 0: for ever.
+	AuditKeep time.Duration
 	// Services has the limits, by service.
 	Services map[string]fleet.Limits
 	// Landing says which share of what a node sheds lands on which other; nil: not known.

@@ -6,6 +6,7 @@ import (
 	"reflect"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/catchment-bgp/catchment/policy/fleet"
 )
@@ -19,6 +20,7 @@ domain: example.net
 pki: pki
 roles: {noc/Anna: admin, edge/old: none}
 asn: 57629
+audit: {keep: 400d}
 services:
   - {name: video, min_announcing: 2, max_withdrawn: 0.34}
   - name: DNS
@@ -32,7 +34,7 @@ func TestEveryKeyIsRead(t *testing.T) {
 		t.Fatal(err)
 	}
 	in := func(name string) string { return filepath.Join("/etc/catchment", name) }
-	want := &Config{Listen: "192.0.2.1:7179", HTTP: "192.0.2.1:7180", Domain: "example.net", PKI: in("pki"), ASN: 57629,
+	want := &Config{Listen: "192.0.2.1:7179", HTTP: "192.0.2.1:7180", Domain: "example.net", PKI: in("pki"), ASN: 57629, AuditKeep: 400 * 24 * time.Hour,
 		Etcd:     &Etcd{Endpoints: []string{"https://192.0.2.9:2379"}, TLS: &TLS{in("e/ca.pem"), in("e/cert.pem"), in("e/key.pem")}},
 		TLS:      &TLS{in("ca.pem"), "/etc/c.pem", in("c.key")},
 		Roles:    map[string]string{"noc/Anna": "admin", "edge/old": "none"},
@@ -76,6 +78,11 @@ func TestWhatIsWrongIsNamedWithItsLine(t *testing.T) {
 		"data: d\ntls: {ca: a, cert: b}":                       "c.yaml:2: tls: key is missing; write {ca: FILE, cert: FILE, key: FILE}",
 		"data: d\ntls: {ca: a, cert: b, key: c}":               "c.yaml: domain: with tls: the trust domain is needed",
 		"data: d\npki: p":                                      "c.yaml:2: pki: nodes join over TLS",
+		"data: d\naudit: {keep: forever}":                      `c.yaml:2: audit.keep: "forever" is no time; write days, such as 400d`,
+		"data: d\naudit: {keep: 29d}":                          "c.yaml:2: audit.keep: 29d is less than 30 days",
+		"data: d\naudit: {keep: 719h}":                         "c.yaml:2: audit.keep: 719h is less than 30 days",
+		"data: d\naudit: {keep: 60000d}":                       "c.yaml:2: audit.keep: 60000d is less than 30 days or more than 100 years",
+		"data: d\naudit: {keep: 99999d}":                       `c.yaml:2: audit.keep: "99999d" is no time`,
 		"data: d\nservices: {a: b}":                            "c.yaml:2: services: this is not a list; begin each entry with -",
 		"data: d\nservices:\n- min_announcing: 1":              "c.yaml:3: services[0]: a service needs its name",
 		"data: d\nservices:\n- {name: a}\n- {name: a}":         "c.yaml:4: services[1]: service a stands in the list twice",

@@ -26,6 +26,7 @@ type rawConfig struct {
 	PKI      *string                       `yaml:"pki"`
 	Roles    map[string]string             `yaml:"roles"`
 	ASN      *uint32                       `yaml:"asn"`
+	Audit    *rawAudit                     `yaml:"audit"`
 	Services []rawService                  `yaml:"services"`
 	Landing  map[string]map[string]float64 `yaml:"landing"`
 }
@@ -33,6 +34,10 @@ type rawConfig struct {
 type rawEtcd struct {
 	Endpoints []string `yaml:"endpoints"`
 	TLS       *rawTLS  `yaml:"tls"`
+}
+
+type rawAudit struct {
+	Keep *string `yaml:"keep"`
 }
 
 type rawTLS struct {

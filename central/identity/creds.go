@@ -31,15 +31,19 @@ func (s serverCredentials) ServerHandshake(raw net.Conn) (net.Conn, credentials.
 		return raw, authInfo{local: true, CommonAuthInfo: credentials.CommonAuthInfo{SecurityLevel: credentials.PrivacyAndIntegrity}}, nil
 	}
 	if s.gate.cfg.Dev {
+		known(raw)
 		return raw, authInfo{verdict: s.gate.devVerdict(raw.RemoteAddr().String())}, nil
 	}
 	conn, info, err := credentials.NewTLS(s.gate.cfg.Files.ServerTLS()).ServerHandshake(raw)
 	if err != nil {
-		s.gate.handshakeFailed(raw, err)
+		s.gate.handshakeFailed(raw.RemoteAddr().String(), err)
 		return nil, nil, err
 	}
-	state := info.(credentials.TLSInfo).State
-	return conn, authInfo{verdict: s.gate.identify(state, raw.RemoteAddr().String()),
+	v := s.gate.identify(info.(credentials.TLSInfo).State, raw.RemoteAddr().String())
+	if v.Reason == "" {
+		known(raw)
+	}
+	return conn, authInfo{verdict: v,
 		CommonAuthInfo: credentials.CommonAuthInfo{SecurityLevel: credentials.PrivacyAndIntegrity}}, nil
 }
 
@@ -47,8 +51,18 @@ func (g *Gate) devVerdict(addr string) verdict {
 	return verdict{Peer: Peer{Role: Admin, Dev: true}, Addr: addr}
 }
 
-func (g *Gate) handshakeFailed(raw net.Conn, err error) {
-	_ = g.refuse(context.Background(), Refusal{Reason: NotTLS, Addr: raw.RemoteAddr().String(), Text: err.Error()})
+// handshakeFailed counts a connection that never came to TLS, by why.
+func (g *Gate) handshakeFailed(addr string, err error) {
+	reason := NoHandshake
+	var record tls.RecordHeaderError
+	var timeout net.Error
+	switch {
+	case errors.As(err, &record):
+		reason = NotTLS
+	case errors.As(err, &timeout) && timeout.Timeout():
+		reason = TooSlow
+	}
+	_ = g.refuse(context.Background(), Refusal{Reason: reason, Addr: addr, Text: err.Error()})
 }
 
 func (s serverCredentials) ClientHandshake(context.Context, string, net.Conn) (net.Conn, credentials.AuthInfo, error) {

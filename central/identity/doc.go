@@ -8,6 +8,8 @@
 //   - Rules: who may call which method. A method without a rule is refused.
 //   - Gate: the interceptors that apply the rules to every gRPC call, and the
 //     handler that does so for JSON.
+//   - Door and Web: what bounds the connections of callers who have not shown who they
+//     are, on both ports.
 //   - Files: certificates that are read again when they change.
 //   - CA: what catchment pki does.
 //   - Token: leave for one machine to join under one name.
@@ -16,6 +18,9 @@
 // the organizational unit (OU) viewer, operator or admin beside the path /noc/NAME;
 // without one it is viewer. The centre's configuration can give another role to a
 // name, or none, which takes effect at the next call.
+//
+// Each refusal is counted by its reason. It is reported, to be audited, as often as an
+// Allowance lets it: who is refused does not fill a disk.
 //
 // The package never decides by an address, a header or anything else that a caller
 // can write, and uses only the standard library's cryptography.

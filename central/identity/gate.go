@@ -7,6 +7,8 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"net/netip"
+	"sync"
 	"time"
 
 	"google.golang.org/grpc/peer"
@@ -26,8 +28,8 @@ type Config struct {
 	// Dev lets everyone be admin, in plain text. Only for loopback: see
 	// CheckLoopback.
 	Dev bool
-	// Refused is told of refusals, to be audited; at a bounded rate, and from the
-	// goroutine of the call. nil: nobody is told.
+	// Refused is told of refusals, to be audited; at a bounded rate (NamedRefusals,
+	// and fewer of strangers), and from the goroutine of the call. nil: nobody is told.
 	Refused func(context.Context, Refusal)
 	// Counter counts all refusals; nil: they are not counted.
 	Counter Counter
@@ -37,8 +39,14 @@ type Config struct {
 
 // Gate lets calls in, or not. It is safe for use by several goroutines.
 type Gate struct {
-	cfg     Config
-	limiter limiter
+	cfg       Config
+	limiter   limiter
+	named     *Allowance // what is reported of callers with a name,
+	strangers *Allowance // and of others: their noise must not hide it
+	visits    sync.Map   // net.Conn -> *visit, for Web
+	// How long a call that is no stream, the body of one in JSON and the answer to a
+	// stranger may take.
+	callTime, bodyTime, answerTime time.Duration
 }
 
 // New returns a Gate, or says what its configuration lacks.
@@ -49,8 +57,9 @@ func New(cfg Config) (*Gate, error) {
 	if cfg.Now == nil {
 		cfg.Now = time.Now
 	}
+	g := &Gate{cfg: cfg, named: NamedRefusals(), strangers: strangerRefusals(), callTime: callTime, bodyTime: bodyTime, answerTime: answerTime}
 	if cfg.Dev {
-		return &Gate{cfg: cfg}, nil
+		return g, nil
 	}
 	if err := CheckDomain(cfg.Domain); err != nil {
 		return nil, fmt.Errorf("identity: %w", err)
@@ -58,7 +67,7 @@ func New(cfg Config) (*Gate, error) {
 	if cfg.Files == nil {
 		return nil, errors.New("identity: no certificate; give one, or use --dev on loopback")
 	}
-	return &Gate{cfg: cfg}, nil
+	return g, nil
 }
 
 // Peer is who calls.
@@ -253,7 +262,13 @@ func (g *Gate) refuse(ctx context.Context, r Refusal) error {
 	if g.cfg.Counter != nil {
 		g.cfg.Counter.Refused(r.Reason)
 	}
-	report, suppressed := g.limiter.refused(source(r.Peer, r.Addr), r.Peer.Name != Name{}, g.cfg.Now())
+	from, now := source(r.Peer, r.Addr), g.cfg.Now()
+	g.limiter.refused(from, now)
+	all := g.strangers
+	if r.named() {
+		all = g.named
+	}
+	report, suppressed := all.Take(from, now)
 	if r.Suppressed = suppressed; report && g.cfg.Refused != nil {
 		g.cfg.Refused(ctx, r)
 	}
@@ -261,16 +276,33 @@ func (g *Gate) refuse(ctx context.Context, r Refusal) error {
 }
 
 // Deny refuses a call from its handler: counted, charged and reported like the
-// gate's own refusals. It returns the error for the caller.
-func (g *Gate) Deny(ctx context.Context, method string, reason Reason, text string) error {
+// gate's own refusals. The handler says Reason, Method, Text and Token; Deny adds who
+// calls, and returns the error for the caller.
+func (g *Gate) Deny(ctx context.Context, r Refusal) error {
 	v := g.verdictOf(ctx)
-	return g.refuse(ctx, Refusal{Reason: reason, Peer: v.Peer, Addr: v.Addr, Method: method, Text: text})
+	r.Peer, r.Addr = v.Peer, v.Addr
+	return g.refuse(ctx, r)
 }
 
 // source is whom a refusal is charged to: the peer, or its host.
 func source(p Peer, addr string) string {
 	if p.Name != (Name{}) {
 		return p.Name.String()
+	}
+	return hostOf(addr)
+}
+
+// hostOf is the host of an address; of IPv6 the network (/64), of which one host has
+// all addresses.
+func hostOf(addr string) string {
+	if at, err := netip.ParseAddrPort(addr); err == nil {
+		ip := at.Addr().Unmap().WithZone("")
+		if ip.Is4() {
+			return ip.String()
+		}
+		if network, err := ip.Prefix(64); err == nil {
+			return network.String()
+		}
 	}
 	host, _, err := net.SplitHostPort(addr)
 	if err != nil {

@@ -6,6 +6,7 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"time"
 
 	"google.golang.org/grpc/status"
 )
@@ -13,7 +14,7 @@ import (
 // HTTP returns a handler that finds out who calls before next, the JSON gateway on a
 // Local's client, passes the call on: the interceptors decide as for any other call.
 // What a browser was made to send by another site is refused, as is a body over
-// MaxMessage.
+// MaxMessage or one that takes longer than bodyTime.
 func (g *Gate) HTTP(next http.Handler) http.Handler {
 	guard := http.NewCrossOriginProtection()
 	guard.SetDenyHandler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -32,13 +33,29 @@ func (g *Gate) HTTP(next http.Handler) http.Handler {
 			g.answer(w, r, Refusal{Reason: TooLarge, Text: "the body is larger than 1 MiB"}, v, http.StatusRequestEntityTooLarge)
 			return
 		}
+		if v.Reason == "" {
+			_ = http.NewResponseController(w).SetWriteDeadline(time.Time{}) // as Web has set it
+		}
 		ctx := context.WithValue(r.Context(), verdictKey{}, v)
 		r = r.WithContext(ctx)
-		r.Body = &bounded{ReadCloser: http.MaxBytesReader(w, r.Body, MaxMessage), over: func() {
-			_ = g.refuse(ctx, Refusal{Reason: TooLarge, Peer: v.Peer, Addr: v.Addr, Method: r.URL.Path, Text: "the body is larger than 1 MiB"})
-		}}
+		if r.ContentLength != 0 {
+			g.bound(w, r, v)
+		}
 		next.ServeHTTP(w, r)
 	})
+}
+
+// bound bounds a request's body, in size and time.
+func (g *Gate) bound(w http.ResponseWriter, r *http.Request, v verdict) {
+	ctx, path := r.Context(), r.URL.Path
+	control := http.NewResponseController(w)
+	// It fails for writers that are no connection's: those of tests.
+	_ = control.SetReadDeadline(time.Now().Add(g.bodyTime))
+	r.Body = &bounded{ReadCloser: http.MaxBytesReader(w, r.Body, MaxMessage),
+		read: func() { _ = control.SetReadDeadline(time.Time{}) }, // an answer may take as long as it likes
+		over: func(reason Reason, text string) {
+			_ = g.refuse(ctx, Refusal{Reason: reason, Peer: v.Peer, Addr: v.Addr, Method: path, Text: text})
+		}}
 }
 
 func (g *Gate) answer(w http.ResponseWriter, r *http.Request, refusal Refusal, v verdict, code int) {
@@ -54,7 +71,11 @@ func (g *Gate) httpVerdict(r *http.Request) verdict {
 	case r.TLS == nil:
 		return verdict{Reason: NoCertificate, Text: "plain HTTP; use https and a client certificate", Addr: r.RemoteAddr}
 	}
-	return g.identify(*r.TLS, r.RemoteAddr)
+	v := g.identify(*r.TLS, r.RemoteAddr)
+	if visit, ok := r.Context().Value(visitKey{}).(*visit); ok && v.Reason == "" {
+		visit.known()
+	}
+	return v
 }
 
 // hostPort gives a Host header a port if it has none.
@@ -68,17 +89,26 @@ func hostPort(host string) string {
 	return net.JoinHostPort(host, "80")
 }
 
-// bounded tells once when a body is longer than it may be.
+// bounded tells once when a body is longer, or takes longer, than it may.
 type bounded struct {
 	io.ReadCloser
-	over func()
+	read func()
+	over func(Reason, string)
 }
 
 func (b *bounded) Read(p []byte) (int, error) {
 	n, err := b.ReadCloser.Read(p)
 	var tooLarge *http.MaxBytesError
-	if errors.As(err, &tooLarge) && b.over != nil {
-		b.over()
+	var timeout net.Error
+	switch {
+	case b.over == nil || err == nil:
+	case errors.Is(err, io.EOF):
+		b.read()
+	case errors.As(err, &tooLarge):
+		b.over(TooLarge, "the body is larger than 1 MiB")
+		b.over = nil
+	case errors.As(err, &timeout) && timeout.Timeout():
+		b.over(TooSlow, "the body did not come in time")
 		b.over = nil
 	}
 	return n, err

@@ -18,6 +18,7 @@ import (
 
 func TestJSONGoesThroughTheSameRules(t *testing.T) {
 	c := newCentre(t)
+	c.reportsAll()
 	ask := func(f *Files, method, path, body string, change func(*http.Request)) (int, string) {
 		t.Helper()
 		r, err := http.NewRequestWithContext(t.Context(), method, c.url+path, strings.NewReader(body))

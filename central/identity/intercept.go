@@ -13,6 +13,7 @@ import (
 	"google.golang.org/grpc/peer"
 	"google.golang.org/grpc/stats"
 	"google.golang.org/grpc/status"
+	"google.golang.org/grpc/tap"
 	"google.golang.org/protobuf/proto"
 )
 
@@ -26,6 +27,8 @@ const (
 	streamEvery = 50 * time.Millisecond
 	// maxStreams is how many calls one connection may have open.
 	maxStreams = 100
+	// callTime is how long a call that is no stream may take, its request included.
+	callTime = time.Minute
 	// handshakeTime is how long a connection may take to say who it is.
 	handshakeTime = 10 * time.Second
 )
@@ -35,6 +38,7 @@ const (
 func (g *Gate) ServerOptions() []grpc.ServerOption {
 	return []grpc.ServerOption{
 		grpc.Creds(serverCredentials{g}),
+		grpc.InTapHandle(g.tap),
 		grpc.ChainUnaryInterceptor(g.unary),
 		grpc.ChainStreamInterceptor(g.stream),
 		grpc.StatsHandler(oversize{g}),
@@ -47,6 +51,20 @@ func (g *Gate) ServerOptions() []grpc.ServerOption {
 			return status.Error(codes.Unimplemented, "no such method") // behind the interceptors, which refuse it first
 		}),
 	}
+}
+
+// tap decides on a call by its headers: of one that is refused no message is read, and
+// who is let in and sends none does not stay.
+func (g *Gate) tap(ctx context.Context, info *tap.Info) (context.Context, error) {
+	if _, _, err := g.enter(ctx, info.FullMethodName); err != nil {
+		return ctx, err
+	}
+	if g.cfg.Rules[info.FullMethodName].Streams {
+		return ctx, nil
+	}
+	limited, cancel := context.WithTimeout(ctx, g.callTime)
+	context.AfterFunc(ctx, cancel)
+	return limited, nil
 }
 
 func (g *Gate) unary(ctx context.Context, req any, info *grpc.UnaryServerInfo, handler grpc.UnaryHandler) (any, error) {

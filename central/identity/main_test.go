@@ -66,7 +66,7 @@ func (edgesServer) Connect(s grpc.BidiStreamingServer[centralv1.EdgeMessage, cen
 // Join redeems the tokens of the test's centre, as the real one does over its store.
 func (e edgesServer) Join(ctx context.Context, r *centralv1.JoinRequest) (*centralv1.JoinResponse, error) {
 	deny := func(err error) error {
-		return e.centre.gate.Deny(ctx, centralv1.Edges_Join_FullMethodName, BadToken, err.Error())
+		return e.centre.gate.Deny(ctx, Refusal{Reason: BadToken, Method: centralv1.Edges_Join_FullMethodName, Text: err.Error()})
 	}
 	key, err := TokenKey(r.GetToken())
 	if err != nil {
@@ -133,6 +133,7 @@ type centre struct {
 	ca      *CA
 	dir     string
 	gate    *Gate
+	door    *door
 	counts  *counts
 	address string
 	url     string
@@ -156,6 +157,12 @@ func (c *centre) later(d time.Duration) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.off += d
+}
+
+// reportsAll has every refusal reported.
+func (c *centre) reportsAll() {
+	c.gate.named = &Allowance{Burst: 1e6, AllBurst: 1e6, Every: time.Second, AllEvery: time.Second}
+	c.gate.strangers = c.gate.named
 }
 
 func (c *centre) path(name string) string { return filepath.Join(c.dir, name) }
@@ -210,7 +217,8 @@ func (c *centre) serve(t *testing.T, cfg *tls.Config) {
 	c.address = l.Addr().String()
 	local := NewLocal()
 	var wg sync.WaitGroup
-	wg.Go(func() { _ = server.Serve(l) })
+	c.door = c.gate.Door(l).(*door)
+	wg.Go(func() { _ = server.Serve(c.door) })
 	wg.Go(func() { _ = server.Serve(local) })
 	conn, err := local.Client()
 	if err != nil {
@@ -223,7 +231,10 @@ func (c *centre) serve(t *testing.T, cfg *tls.Config) {
 			t.Fatal(err)
 		}
 	}
-	web := httptest.NewUnstartedServer(c.gate.HTTP(mux))
+	web := httptest.NewUnstartedServer(nil)
+	web.Config = c.gate.Web(c.gate.HTTP(mux))
+	web.Config.ReadHeaderTimeout = 200 * time.Millisecond
+	web.Listener = c.gate.Door(web.Listener)
 	if cfg != nil {
 		web.Listener = tls.NewListener(web.Listener, cfg)
 	}

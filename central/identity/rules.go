@@ -14,6 +14,8 @@ type Rule struct {
 	Anyone bool
 	// Writes says that the method changes something: it goes into the audit log.
 	Writes bool
+	// Streams says that a call may last; others end after callTime.
+	Streams bool
 	// Speaker returns the node for which a message speaks; "": none. An edge may
 	// speak only for itself.
 	Speaker func(proto.Message) string
@@ -31,8 +33,9 @@ const (
 // no default: what does not stand here is refused.
 func Rules() map[string]Rule {
 	read, write, admin := Rule{Least: Viewer}, Rule{Least: Operator, Writes: true}, Rule{Least: Admin, Writes: true}
+	watch := Rule{Least: Viewer, Streams: true}
 	return map[string]Rule{
-		edgesAt + "Connect": {Least: EdgeRole, Speaker: helloNode},
+		edgesAt + "Connect": {Least: EdgeRole, Streams: true, Speaker: helloNode},
 		edgesAt + "Join":    {Anyone: true, Writes: true}, // the token decides
 
 		fleetAt + "ListNodes": read,
@@ -62,21 +65,21 @@ func Rules() map[string]Rule {
 		fleetAt + "RevokeGrant": write,
 		fleetAt + "Plan":        read,
 		fleetAt + "History":     read,
-		fleetAt + "Watch":       read,
+		fleetAt + "Watch":       watch,
 
 		fleetAt + "ListAudit":   read,
 		fleetAt + "VerifyAudit": read,
 
 		// A backup has everything in it.
-		fleetAt + "Backup": admin,
+		fleetAt + "Backup": {Least: Admin, Writes: true, Streams: true},
 
 		// Load balancers ask without a certificate, and learn one bit.
 		healthAt + "Check": {Anyone: true},
 		healthAt + "List":  {Anyone: true},
-		healthAt + "Watch": read,
+		healthAt + "Watch": watch,
 
-		reflectionAt + "ServerReflectionInfo":  read,
-		reflectionOld + "ServerReflectionInfo": read,
+		reflectionAt + "ServerReflectionInfo":  watch,
+		reflectionOld + "ServerReflectionInfo": watch,
 	}
 }
 

@@ -45,9 +45,13 @@ func methods(t *testing.T) map[string]protoreflect.MethodDescriptor {
 
 func TestEveryMethodHasARule(t *testing.T) {
 	all, rules := methods(t), Rules()
-	for method := range all {
-		if _, ok := rules[method]; !ok {
+	for method, m := range all {
+		rule, ok := rules[method]
+		if !ok {
 			t.Errorf("%s has no rule: give it one in rules.go", method)
+		}
+		if rule.Streams != (m.IsStreamingClient() || m.IsStreamingServer()) {
+			t.Errorf("%s: the rule says that it streams: %t", method, rule.Streams)
 		}
 	}
 	for method, r := range rules {
@@ -77,6 +81,7 @@ func TestReadersReadAndWritersWrite(t *testing.T) {
 // TestEveryMethodRefusesWhoMayNotCallIt calls every method as every kind of caller.
 func TestEveryMethodRefusesWhoMayNotCallIt(t *testing.T) {
 	c := newCentre(t)
+	c.reportsAll()
 	other, err := Init(c.path("other"), domain, time.Now())
 	if err != nil {
 		t.Fatal(err)

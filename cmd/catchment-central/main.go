@@ -17,6 +17,7 @@ import (
 
 	"github.com/catchment-bgp/catchment/central"
 	"github.com/catchment-bgp/catchment/central/config"
+	"github.com/catchment-bgp/catchment/internal/sdnotify"
 )
 
 // version is set when a release is built.
@@ -121,9 +122,23 @@ func run(args []string, stdout, stderr io.Writer) int {
 	defer stop()
 	// A second signal ends the process the hard way.
 	context.AfterFunc(ctx, stop)
-	if err := central.Run(ctx, cfg, version, log); err != nil {
+	if err := serve(ctx, cfg, log); err != nil {
 		log.Error("catchment-central cannot run", "error", err)
 		return exitFailed
 	}
 	return exitDone
+}
+
+// serve runs the centre, and tells systemd of it where that listens.
+func serve(ctx context.Context, cfg *config.Config, log *slog.Logger) error {
+	o := central.Options{Version: version, Log: log}
+	systemd, err := sdnotify.New(os.Getenv, os.Getpid(), log)
+	if err != nil {
+		return fmt.Errorf("systemd: %w", err)
+	}
+	defer systemd.Close()
+	if systemd != nil {
+		o.Supervisor, o.BeatEvery = systemd, systemd.Watchdog()/3
+	}
+	return central.Run(ctx, cfg, o)
 }

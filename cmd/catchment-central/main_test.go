@@ -20,8 +20,14 @@ import (
 	"github.com/catchment-bgp/catchment/lab/netlab"
 )
 
+// GoBGP, which plays the neighbours of nodes, leaves these behind when it is stopped.
+var (
+	goBGP         = goleak.IgnoreAnyFunction("github.com/osrg/gobgp/v3/pkg/server.(*BgpServer).Serve")
+	goBGPListener = goleak.IgnoreAnyFunction("github.com/osrg/gobgp/v3/pkg/server.newTCPListener.func2")
+)
+
 func TestMain(m *testing.M) {
-	goleak.VerifyTestMain(m, goleak.Cleanup(func(code int) {
+	goleak.VerifyTestMain(m, goBGP, goBGPListener, goleak.Cleanup(func(code int) {
 		netlab.RemoveBinaries()
 		os.Exit(code)
 	}))

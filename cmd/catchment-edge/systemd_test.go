@@ -2,8 +2,6 @@ package main
 
 import (
 	"bytes"
-	"fmt"
-	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -14,6 +12,7 @@ import (
 	"time"
 
 	"github.com/catchment-bgp/catchment/lab/netlab"
+	"github.com/catchment-bgp/catchment/lab/unitlab"
 )
 
 // aConfig is a node that touches nothing of the machine: no VIP, no way back, and
@@ -33,19 +32,13 @@ services:
     checks: [{name: web, tcp: {address: "127.0.0.1:1"}}]
 `
 
-// message is what systemd was told, and when.
-type message struct {
-	at   time.Time
-	text string
-}
-
 // supervised is a catchment-edge that tells a test how it fares.
 type supervised struct {
-	t    *testing.T
-	dir  string
-	cmd  *exec.Cmd
-	conn *net.UnixConn
-	log  bytes.Buffer
+	t      *testing.T
+	dir    string
+	cmd    *exec.Cmd
+	socket *unitlab.Socket
+	log    bytes.Buffer
 }
 
 func startSupervised(t *testing.T, watchdog time.Duration) *supervised {
@@ -57,13 +50,9 @@ func startSupervised(t *testing.T, watchdog time.Duration) *supervised {
 	s := &supervised{t: t, dir: dir}
 	t.Cleanup(func() { os.RemoveAll(dir) })
 	s.write(aConfig)
-	notify := filepath.Join(dir, "notify")
-	if s.conn, err = net.ListenUnixgram("unixgram", &net.UnixAddr{Name: notify, Net: "unixgram"}); err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { s.conn.Close() })
+	s.socket = unitlab.Listen(t, dir, watchdog)
 	s.cmd = exec.Command(netlab.Binary(t, "./cmd/catchment-edge"), "--config", filepath.Join(dir, "edge.yaml"))
-	s.cmd.Env = append(os.Environ(), "NOTIFY_SOCKET="+notify, fmt.Sprintf("WATCHDOG_USEC=%d", watchdog.Microseconds()))
+	s.cmd.Env = append(os.Environ(), s.socket.Env()...)
 	s.cmd.Stderr = &s.log
 	if err := s.cmd.Start(); err != nil {
 		t.Fatal(err)
@@ -86,32 +75,9 @@ func (s *supervised) write(config string) {
 	}
 }
 
-// read waits for the next message.
-func (s *supervised) read(within time.Duration) (message, bool) {
+func (s *supervised) await(pattern string) unitlab.Message {
 	s.t.Helper()
-	if err := s.conn.SetReadDeadline(time.Now().Add(within)); err != nil {
-		s.t.Fatal(err)
-	}
-	buf := make([]byte, 4096)
-	n, err := s.conn.Read(buf)
-	return message{time.Now(), string(buf[:n])}, err == nil
-}
-
-// await reads until a message matches, and returns it.
-func (s *supervised) await(pattern string) message {
-	s.t.Helper()
-	re := regexp.MustCompile(pattern)
-	var seen []string
-	for end := time.Now().Add(15 * time.Second); ; {
-		m, ok := s.read(time.Until(end))
-		if !ok {
-			s.t.Fatalf("systemd was not told %q, but %q", pattern, seen)
-		}
-		if re.MatchString(m.text) {
-			return m
-		}
-		seen = append(seen, m.text)
-	}
+	return s.socket.Await(15*time.Second, pattern)
 }
 
 func (s *supervised) signal(sig syscall.Signal) {
@@ -123,9 +89,9 @@ func (s *supervised) signal(sig syscall.Signal) {
 
 func TestSystemdIsToldOfTheWholeLife(t *testing.T) {
 	s := startSupervised(t, 30*time.Second)
-	first, _ := s.read(15 * time.Second)
-	if !regexp.MustCompile(`^WATCHDOG=1\nSTATUS=[^\n]+\nREADY=1$`).MatchString(first.text) {
-		t.Fatalf("told first: %q", first.text)
+	first, _ := s.socket.Read(15 * time.Second)
+	if !regexp.MustCompile(`^WATCHDOG=1\nSTATUS=[^\n]+\nREADY=1$`).MatchString(first.Text) {
+		t.Fatalf("told first: %q", first.Text)
 	}
 	s.await(`STATUS=0 of 1 services announced, 0 of 1 sessions up; video withdrawn \(hard_failure\): web: .*refused`)
 
@@ -139,8 +105,8 @@ func TestSystemdIsToldOfTheWholeLife(t *testing.T) {
 
 	s.signal(syscall.SIGTERM)
 	s.await(`^STOPPING=1\nSTATUS=leaving: withdrawing all routes$`)
-	if m, more := s.read(200 * time.Millisecond); more {
-		t.Errorf("told after STOPPING: %q", m.text)
+	if m, more := s.socket.Read(200 * time.Millisecond); more {
+		t.Errorf("told after STOPPING: %q", m.Text)
 	}
 	if err := s.cmd.Wait(); err != nil {
 		t.Error(err)
@@ -151,9 +117,9 @@ func TestTheWatchdogIsFedInTime(t *testing.T) {
 	const watchdog = 1500 * time.Millisecond
 	s := startSupervised(t, watchdog)
 	last := s.await(`WATCHDOG=1`)
-	for end := last.at.Add(3 * watchdog); last.at.Before(end); {
+	for end := last.At.Add(3 * watchdog); last.At.Before(end); {
 		m := s.await(`WATCHDOG=1`)
-		if gap := m.at.Sub(last.at); gap > watchdog*2/3 {
+		if gap := m.At.Sub(last.At); gap > watchdog*2/3 {
 			t.Errorf("%v between two beats", gap)
 		}
 		last = m
@@ -166,7 +132,7 @@ func TestAStoppedProcessFeedsNoWatchdog(t *testing.T) {
 	s.await(`WATCHDOG=1`)
 	s.signal(syscall.SIGSTOP)
 	for { // what was on its way
-		if _, more := s.read(watchdog); !more {
+		if _, more := s.socket.Read(watchdog); !more {
 			break
 		}
 	}

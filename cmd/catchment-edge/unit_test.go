@@ -1,21 +1,18 @@
 package main
 
 import (
-	"context"
-	"errors"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/catchment-bgp/catchment/edge"
 	"github.com/catchment-bgp/catchment/edge/config"
 	"github.com/catchment-bgp/catchment/lab/netlab"
+	"github.com/catchment-bgp/catchment/lab/unitlab"
 )
 
 const (
@@ -23,94 +20,16 @@ const (
 	unitFile  = deployDir + "/catchment-edge.service"
 )
 
-// systemdTool runs a tool of systemd. Without it the test is skipped, and fails
-// under CI.
-func systemdTool(t *testing.T, name string, args ...string) string {
-	t.Helper()
-	path, err := exec.LookPath(name)
-	if err != nil {
-		if os.Getenv("CI") != "" {
-			t.Fatalf("%s is missing (a failure and not a skip, because CI is set): apt-get install systemd", name)
-		}
-		t.Skipf("%s is missing: apt-get install systemd", name)
-	}
-	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
-	defer cancel()
-	out, err := exec.CommandContext(ctx, path, args...).CombinedOutput()
-	var exit *exec.ExitError
-	if err != nil && !(name == "systemd-analyze" && errors.As(err, &exit)) {
-		t.Fatalf("%s %s: %v\n%s", name, strings.Join(args, " "), err, out)
-	}
-	return string(out)
-}
-
-// unit is the settings of the unit: what stands after each key, in order.
-func unit(t *testing.T) map[string][]string {
-	t.Helper()
-	text, err := os.ReadFile(unitFile)
-	if err != nil {
-		t.Fatal(err)
-	}
-	out := map[string][]string{}
-	for line := range strings.Lines(string(text)) {
-		if key, value, ok := strings.Cut(strings.TrimSpace(line), "="); ok && line[0] != '#' {
-			out[key] = append(out[key], value)
-		}
-	}
-	return out
-}
-
-func seconds(t *testing.T, u map[string][]string, key string) time.Duration {
-	t.Helper()
-	if len(u[key]) != 1 {
-		t.Fatalf("%s stands %d times", key, len(u[key]))
-	}
-	d, err := time.ParseDuration(u[key][0])
-	if err != nil {
-		t.Fatalf("%s: %v", key, err)
-	}
-	return d
-}
+func unit(t *testing.T) map[string][]string { return unitlab.Settings(t, unitFile) }
 
 func TestTheUnitIsWellFormed(t *testing.T) {
-	text, err := os.ReadFile(unitFile)
-	if err != nil {
-		t.Fatal(err)
-	}
-	// systemd wants the program to be there.
-	here := strings.Replace(string(text), "/usr/bin/catchment-edge", netlab.Binary(t, "./cmd/catchment-edge"), 1)
-	path := filepath.Join(t.TempDir(), filepath.Base(unitFile))
-	if err := os.WriteFile(path, []byte(here), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	if out := systemdTool(t, "systemd-analyze", "verify", "--man=no", path); out != "" {
-		t.Errorf("systemd-analyze verify: %s", out)
-	}
-	if broken := strings.Replace(here, "WatchdogSec=", "WatchDogSec=", 1); broken != here {
-		if err := os.WriteFile(path, []byte(broken), 0o600); err != nil {
-			t.Fatal(err)
-		}
-		if out := systemdTool(t, "systemd-analyze", "verify", "--man=no", path); !strings.Contains(out, "WatchDogSec") {
-			t.Errorf("a misspelt key went unseen: %q", out)
-		}
-	}
+	unitlab.Verify(t, unitFile, "/usr/bin/catchment-edge", netlab.Binary(t, "./cmd/catchment-edge"))
 }
 
-// maxExposure is the most that "systemd-analyze security" may say: 0 is the least
-// exposed, 10 the most.
-const maxExposure = 3.0
-
 func TestTheUnitIsHardened(t *testing.T) {
-	out := systemdTool(t, "systemd-analyze", "security", "--offline=true", "--no-pager", unitFile)
-	m := regexp.MustCompile(`Overall exposure level for catchment-edge.service: ([0-9.]+)`).FindStringSubmatch(out)
-	if m == nil {
-		t.Fatalf("systemd-analyze security says no level:\n%s", out)
+	if level := unitlab.Exposure(t, unitFile); level >= 3.0 {
+		t.Errorf("exposure %g, want less than 3", level)
 	}
-	level, err := strconv.ParseFloat(m[1], 64)
-	if err != nil || level >= maxExposure {
-		t.Errorf("exposure %s, want less than %g (%v):\n%s", m[1], maxExposure, err, out)
-	}
-	t.Logf("exposure %s", m[1])
 }
 
 func TestTheUnitHasTheCapabilitiesItSaysAndNoOther(t *testing.T) {
@@ -128,7 +47,7 @@ func TestTheUnitHasTheCapabilitiesItSaysAndNoOther(t *testing.T) {
 
 func TestTheUnitWaitsForTheNodeToLeave(t *testing.T) {
 	slowest := parse(t, strings.Replace(aConfig, "leave_hold: 0s", "leave_hold: 60s", 1))
-	if stop := seconds(t, unit(t), "TimeoutStopSec"); stop <= edge.LeaveTime(slowest) {
+	if stop := unitlab.Seconds(t, unit(t), "TimeoutStopSec"); stop <= edge.LeaveTime(slowest) {
 		t.Errorf("TimeoutStopSec is %v, and leaving may take %v", stop, edge.LeaveTime(slowest))
 	}
 	_, _, err := config.Parse("edge.yaml", []byte(strings.Replace(aConfig, "leave_hold: 0s", "leave_hold: 61s", 1)), config.Options{})
@@ -181,12 +100,12 @@ func TestUserAndFoldersAreMade(t *testing.T) {
 	if err := os.Mkdir(filepath.Join(root, "etc"), 0o755); err != nil {
 		t.Fatal(err)
 	}
-	systemdTool(t, "systemd-sysusers", "--root="+root, absolute(t, "sysusers.d/catchment.conf"))
+	unitlab.Tool(t, "systemd-sysusers", "--root="+root, absolute(t, "sysusers.d/catchment.conf"))
 	passwd, err := os.ReadFile(filepath.Join(root, "etc/passwd"))
 	if err != nil || !regexp.MustCompile(`(?m)^catchment:.*:/var/lib/catchment:.*nologin$`).Match(passwd) {
 		t.Errorf("passwd: %q, %v", passwd, err)
 	}
-	systemdTool(t, "systemd-tmpfiles", "--root="+root, "--create", absolute(t, "tmpfiles.d/catchment.conf"))
+	unitlab.Tool(t, "systemd-tmpfiles", "--root="+root, "--create", absolute(t, "tmpfiles.d/catchment.conf"))
 	if info, err := os.Stat(filepath.Join(root, "etc/catchment")); err != nil || !info.IsDir() || info.Mode().Perm() != 0o750 {
 		t.Errorf("/etc/catchment: %v, %v", info, err)
 	}

@@ -62,7 +62,7 @@ func (r *Registry) Find(q Query) (found []Finding, nearest []Entry) {
 		}
 		if v, ok := e.answers(q); ok {
 			found = append(found, Finding{v, *e})
-		} else if score := e.nearness(q); score > 0 {
+		} else if score := e.nearness(q); score > 1 {
 			nears = append(nears, near{score, e})
 		}
 	}
@@ -191,7 +191,11 @@ func (e *Entry) nearness(q Query) int {
 			score++
 		}
 	}
-	if e.aims(q.Target, map[string]string{}) {
+	switch {
+	case !e.aims(q.Target, map[string]string{}):
+	case everywhere(q): // most are for all
+		score++
+	default:
 		score += 2
 	}
 	return score

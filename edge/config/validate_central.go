@@ -18,7 +18,7 @@ func (c *checker) central(r *rawCentral) *Central {
 		return nil
 	}
 	raw := value(r, rawCentral{})
-	out := &Central{Addresses: c.centres(raw), Insecure: value(raw.Insecure, false)}
+	out := &Central{Addresses: c.centres(raw), Insecure: value(raw.Insecure, false), Standby: value(raw.Standby, false)}
 	if out.Insecure {
 		c.insecure(out.Addresses)
 		return out

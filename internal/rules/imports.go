@@ -61,14 +61,14 @@ var libraries = []library{
 			"github.com/golang/protobuf", "github.com/grpc-ecosystem/grpc-gateway", module + "/api"},
 		in:      []string{"api", "edge", "central", "cmd/catchment", "lab/demo", "lab/bench"}, // lab: as clients
 		but:     []string{"edge/config", "central/config"},
-		testsIn: []string{"lab"},
+		testsIn: []string{"lab", "cmd/catchment-central"},
 		rule:    "protobuf and gRPC stop at api, the handlers in edge and central, and cmd/catchment",
 	},
 	{
 		paths:   []string{"google.golang.org/grpc"}, // healthcheck: the health protocol's client
 		in:      []string{"api", "edge", "central", "cmd/catchment", "healthcheck", "lab/demo", "lab/bench"},
 		but:     []string{"edge/config", "central/config"},
-		testsIn: []string{"lab"},
+		testsIn: []string{"lab", "cmd/catchment-central"},
 		rule:    "protobuf and gRPC stop at api, the handlers in edge and central, and cmd/catchment",
 	},
 	{
@@ -78,7 +78,7 @@ var libraries = []library{
 	},
 	{
 		paths:   []string{"go.etcd.io", "go.uber.org/zap"},
-		in:      []string{"central/store"},
+		in:      []string{"central/store", "lab/member"},
 		testsIn: []string{"lab"},
 		rule:    "etcd and its logger stop at central/store",
 	},

@@ -100,7 +100,7 @@ func (d *fleetDemo) startCentre() error {
 	}
 	ctx, leave := context.WithCancel(context.Background())
 	c := &centre{leave: leave, left: make(chan error, 1)}
-	go func() { c.left <- central.Run(ctx, cfg, "demo", d.Log) }()
+	go func() { c.left <- central.Run(ctx, cfg, central.Options{Version: "demo", Log: d.Log}) }()
 	d.centre = c
 	return nil
 }

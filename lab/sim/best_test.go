@@ -72,6 +72,23 @@ func TestTheDefaultControllerKeepsToItsTargets(t *testing.T) {
 	}
 }
 
+// TestEdgesThatTakeTurnsAreNeverDamped: with the flap ledger shared over the fleet, as
+// real edges have it by the centre, nobody damps. What that costs is that a change
+// waits for its turn.
+func TestEdgesThatTakeTurnsAreNeverDamped(t *testing.T) {
+	if apart(t) {
+		return
+	}
+	sc := variant(t, load(t, "damping-upstreams"), "turns")
+	got := compared(t, sc, "pi").Controllers["pi"]
+	if got[PrefixesDamped].Worst > 0 || got[UpdatesPerHour].Worst > 4 {
+		t.Errorf("prefixes damped: %g; updates per hour: %g", got[PrefixesDamped].Worst, got[UpdatesPerHour].Worst)
+	}
+	if free := compared(t, variant(t, load(t, "damping-upstreams"), "centre-away"), "pi").Controllers["pi"]; got[OverloadSeconds].Median >= free[OverloadSeconds].Median {
+		t.Errorf("overload: %g s, and with the centre away %g s", got[OverloadSeconds].Median, free[OverloadSeconds].Median)
+	}
+}
+
 // TestTheDefaultOverloadsForSecondsWhereNothingElseKeepsUp: in the median at most
 // 90 s of the hour or so for which a link would be over its capacity.
 func TestTheDefaultOverloadsForSecondsWhereNothingElseKeepsUp(t *testing.T) {

@@ -16,6 +16,7 @@ func (r *run) decide(now time.Duration) {
 		if n := &r.nodes[i]; r.informed(n, now) {
 			n.in.now, n.in.losses, n.in.others = now, r.base.sites[n.site].losses, r.othersMoved(n)
 			n.in.room = r.room(n)
+			n.in.told = r.told(n)
 			r.due = append(r.due, n)
 		}
 	}
@@ -102,6 +103,28 @@ func (r *run) room(n *node) float64 {
 }
 
 const brim = 0.85
+
+// charged is a pilot that keeps a flap ledger.
+type charged interface {
+	// penalties are the highest by AS that its ledger has.
+	penalties() map[uint32]float64
+}
+
+// told is what the other edges were charged at each AS, as the centre would say.
+func (r *run) told(n *node) map[uint32]float64 {
+	if l := &r.base.sc.Load; !l.Centre || !l.Turns {
+		return nil
+	}
+	sum := map[uint32]float64{}
+	for i := range r.nodes {
+		if p, ok := r.nodes[i].pilot.(charged); ok && &r.nodes[i] != n {
+			for asn, penalty := range p.penalties() {
+				sum[asn] += penalty
+			}
+		}
+	}
+	return sum
+}
 
 // notes are what the nodes have to say.
 func (r *run) notes() []string {

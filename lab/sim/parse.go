@@ -216,6 +216,7 @@ func (r *reader) load(n *yaml.Node, l *Load) {
 	f.boolean("allow_withdraw", &l.AllowWithdraw)
 	f.share("error", &l.Error)
 	f.boolean("centre", &l.Centre)
+	f.boolean("turns", &l.Turns)
 	if n := f.get("ledger"); n != nil {
 		g := r.mapping(n, "load.ledger")
 		if g.get("makers") != nil {

@@ -22,6 +22,8 @@ type situation struct {
 	losses uint64        // how often its node died
 	others time.Duration // when another node last moved; < 0: not known
 	room   float64       // what the others can take, if the centre says
+	// told has what the other edges at each AS were charged, if the centre says.
+	told map[uint32]float64
 }
 
 // figure is a load in bit/s at a time.

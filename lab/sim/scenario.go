@@ -114,6 +114,9 @@ type Load struct {
 	// Centre is true where nodes know when others of overlapping catchments moved,
 	// and none must divide its budget of changes by the number of edges.
 	Centre bool
+	// Turns has edges that share an AS told of each other's penalties by the centre,
+	// and take the turns that real ones take.
+	Turns bool
 }
 
 // Prefix is one that is announced, with its share of the traffic.

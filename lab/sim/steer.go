@@ -108,10 +108,10 @@ func (s *steering) announce(controller string, sc *Scenario, site, edge int, she
 	s.config.Services = []policy.Service{svc}
 }
 
-// share is an edge's part of the budget of changes at an AS: without a centre it
-// is divided by all edges that announce there.
+// share is an edge's part of the budget of changes at an AS: without a centre, or
+// where edges take turns, it is divided by all edges that announce there.
 func share(sc *Scenario, site, edge int, asn uint32) flap.Share {
-	if sc.Load.Centre {
+	if sc.Load.Centre && !sc.Load.Turns {
 		return flap.Share{}
 	}
 	var out flap.Share
@@ -147,6 +147,12 @@ func (s *steering) decide(in *situation, out *answer) {
 	if s.centre {
 		s.input.Room, s.input.RoomAt = in.room, s.input.Now
 	}
+	if in.told != nil {
+		s.input.Told = map[uint32]flap.Told{}
+		for _, n := range s.site.Neighbors {
+			s.input.Told[n.ASN] = flap.Told{Penalty: in.told[n.ASN], At: s.input.Now, Since: epoch.Add(-flap.ToldHandover)}
+		}
+	}
 	if in.others >= 0 {
 		s.input.OthersMoved = epoch.Add(in.others)
 	}
@@ -168,6 +174,16 @@ func (s *steering) decide(in *situation, out *answer) {
 			out.slow[i], out.drop[i] = l.Slowdown, l.Drop
 		}
 	}
+}
+
+// penalties are the highest that its ledger has, by AS.
+func (s *steering) penalties() map[uint32]float64 {
+	out := map[uint32]float64{}
+	for j, c := range s.last.Climbers {
+		asn := s.site.Neighbors[j].ASN
+		out[asn] = max(out[asn], c.Penalty)
+	}
+	return out
 }
 
 // explain says of a neighbour where it stands and what keeps it there, and of its

@@ -28,15 +28,19 @@ const (
 // Config.Slot. There a change that costs more than an attribute change, or that
 // names a key twice, is never allowed.
 func (l Ledger) Allow(c Config, s Share, now time.Time, e Event, keys ...Key) (ok bool, next time.Time) {
+	return l.allow(c, c.turns(s), func(Profile) float64 { return 0 }, now, e, keys)
+}
+
+// allow is Allow with turns, and with a penalty by profile that is kept besides ours.
+func (l Ledger) allow(c Config, t turns, besides func(Profile) float64, now time.Time, e Event, keys []Key) (ok bool, next time.Time) {
 	if len(keys) == 0 || c.free(e) {
 		return true, now
 	}
-	t := c.turns(s)
 	var wait time.Duration
 	once := ascending(keys)
 	for n, p := range c.Profiles {
-		a := ask{profile: p, column: l.column(n, p.Name), cost: c.cost(p, e), room: c.limit(p), turns: t}
-		if t.edges > 1 {
+		a := ask{profile: p, column: l.column(n, p.Name), cost: c.cost(p, e), room: c.limit(p), besides: besides(p), turns: t}
+		if t.blind() {
 			a.most = c.cost(p, AttributeChange)
 			a.room -= t.others(p, a.most)
 		}
@@ -78,7 +82,8 @@ func ascending(keys []Key) bool {
 type ask struct {
 	profile    Profile
 	column     int
-	cost, room float64 // room: for our own penalty and the charge
+	cost, room float64 // room: for our own penalty, what is kept besides, and the charge
+	besides    float64
 	most       float64 // that one change of a shared budget may cost
 	turns      turns
 }
@@ -99,15 +104,16 @@ func (l Ledger) wait(a ask, now time.Time, keys []Key, once bool) (longest time.
 		switch {
 		case cost == 0:
 			continue
-		case a.turns.edges > 1 && !(cost <= a.most), !(room >= 0):
+		case a.turns.blind() && !(cost <= a.most), !(room >= 0):
 			return never
 		}
 		i, found := l.find(plain, hint)
-		if !found {
-			continue
+		if found {
+			hint = i
+			longest = max(longest, l.decay(a, i, room, now.Sub(l.entries[i].at)))
+		} else if a.besides > 0 {
+			longest = max(longest, a.falls(a.besides, room))
 		}
-		hint = i
-		longest = max(longest, l.decay(a, i, room, now.Sub(l.entries[i].at)))
 	}
 	return longest
 }
@@ -117,18 +123,30 @@ func (l Ledger) wait(a ask, now time.Time, keys []Key, once bool) (longest time.
 func (l Ledger) decay(a ask, i int, room float64, age time.Duration) time.Duration {
 	age = max(age, -never/8)
 	wait := max(a.turns.apart-age, 0)
-	left := l.at(i, a.column)
-	if left = a.profile.decayed(left, age); left <= room {
+	left := a.profile.decayed(l.at(i, a.column), age) + a.besides
+	if left <= room {
 		return wait
+	}
+	d := a.falls(left, room)
+	if d == never || d-min(age, 0) >= never/8 {
+		return never
+	}
+	return max(wait, d-min(age, 0))
+}
+
+// falls is how long it takes until a penalty fits in the room; at most never.
+func (a ask) falls(left, room float64) time.Duration {
+	if left <= room {
+		return 0
 	}
 	if a.profile.HalfLife <= 0 {
 		return never
 	}
-	d := float64(a.profile.HalfLife)*math.Log2(left/room) - float64(min(age, 0))
+	d := float64(a.profile.HalfLife) * math.Log2(left/room)
 	if !(d < float64(never)/8) {
 		return never
 	}
-	return max(wait, time.Duration(d)+rounding)
+	return time.Duration(d) + rounding
 }
 
 // count is how often the key is named.

@@ -106,6 +106,11 @@ func TestPageHasTheFigures(t *testing.T) {
 		{"How many changes are possible", fmt.Sprint("makes ", hour, " in its first hour, and ", len(alone), " in 24 hours")},
 		{"Edges that share an AS", "slots of " + period(length)},
 		{"Edges that share an AS", "within the first " + period(window)},
+		{"Edges that are told of each other", fmt.Sprint(toldSlot.Seconds(), " s, with a window of ", toldWindow.Seconds(), " s")},
+		{"Edges that are told of each other", "has its turn every " + period(2*toldSlot) + ", of four every " + period(4*toldSlot)},
+		{"Edges that are told of each other", fmt.Sprint("for ", ToldFresh.Seconds(), " s after the report")},
+		{"Edges that are told of each other", fmt.Sprint("may be ", ToldLag.Seconds(), " s older")},
+		{"Edges that are told of each other", fmt.Sprint("no automatic change for ", ToldHandover.Seconds(), " s")},
 		{"Edges that share an AS", fmt.Sprint("differ by up to ", ClockError.Seconds(), " s")},
 	} {
 		if text := strings.Join(strings.Fields(page.Text(f.section)), " "); !strings.Contains(text, f.says) {

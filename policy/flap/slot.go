@@ -28,7 +28,11 @@ type turns struct {
 	edges, index   int64
 	length, window int64         // s
 	apart          time.Duration // between changes in two turns of one edge, at least
+	told           bool          // of the others' penalties
 }
+
+// blind reports whether the penalties of other edges are not known.
+func (t turns) blind() bool { return t.edges > 1 && !t.told }
 
 func (c Config) turns(s Share) turns {
 	if s.Edges == 0 || s.Edges == 1 && s.Index == 0 {

@@ -72,6 +72,14 @@ func Admit(f Fleet, r Request) Answer {
 	return Answer{OK: overridden, Override: overridden, Refusal: refusal}
 }
 
+// Worse returns the one of two answers to a request that lets less happen.
+func (a Answer) Worse(b Answer) Answer {
+	if a.OK && (!b.OK || b.Override && !a.Override) {
+		return b
+	}
+	return a
+}
+
 // Grant returns the grant that follows from an answer that is OK.
 func (r Request) Grant(f Fleet, a Answer) Grant {
 	g := Grant{ID: r.ID, Node: r.Node, Service: r.Service, Kind: r.Kind, Window: r.Window, State: Offered,

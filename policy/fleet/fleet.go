@@ -1,6 +1,7 @@
 package fleet
 
 import (
+	"maps"
 	"math"
 	"slices"
 	"time"
@@ -101,6 +102,19 @@ type Fleet struct {
 	Lands Landing
 	// Frozen says why nothing changes by itself at present, if so.
 	Frozen string
+}
+
+// Without returns the fleet as if these nodes did not have a service: for a question
+// about a part of it that they do not announce.
+func (f Fleet) Without(service string, nodes []string) Fleet {
+	f.Nodes = slices.Clone(f.Nodes)
+	for i, n := range f.Nodes {
+		if _, has := n.Services[service]; has && slices.Contains(nodes, n.Name) {
+			f.Nodes[i].Services = maps.Clone(n.Services)
+			delete(f.Nodes[i].Services, service)
+		}
+	}
+	return f
 }
 
 // granted reports whether a node must count as withdrawn for its grants.

@@ -81,14 +81,16 @@ func (x *EdgeMessage) GetReport() *Report {
 }
 
 type Hello struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
-	Node          string                 `protobuf:"bytes,1,opt,name=node,proto3" json:"node,omitempty"`
-	Site          string                 `protobuf:"bytes,2,opt,name=site,proto3" json:"site,omitempty"`
-	Version       string                 `protobuf:"bytes,3,opt,name=version,proto3" json:"version,omitempty"`
-	Asn           uint32                 `protobuf:"varint,4,opt,name=asn,proto3" json:"asn,omitempty"`
-	Neighbors     []*EdgeNeighbor        `protobuf:"bytes,5,rep,name=neighbors,proto3" json:"neighbors,omitempty"`
-	Services      []*EdgeService         `protobuf:"bytes,6,rep,name=services,proto3" json:"services,omitempty"`
-	Labels        map[string]string      `protobuf:"bytes,7,rep,name=labels,proto3" json:"labels,omitempty" protobuf_key:"bytes,1,opt,name=key" protobuf_val:"bytes,2,opt,name=value"`
+	state     protoimpl.MessageState `protogen:"open.v1"`
+	Node      string                 `protobuf:"bytes,1,opt,name=node,proto3" json:"node,omitempty"`
+	Site      string                 `protobuf:"bytes,2,opt,name=site,proto3" json:"site,omitempty"`
+	Version   string                 `protobuf:"bytes,3,opt,name=version,proto3" json:"version,omitempty"`
+	Asn       uint32                 `protobuf:"varint,4,opt,name=asn,proto3" json:"asn,omitempty"`
+	Neighbors []*EdgeNeighbor        `protobuf:"bytes,5,rep,name=neighbors,proto3" json:"neighbors,omitempty"`
+	Services  []*EdgeService         `protobuf:"bytes,6,rep,name=services,proto3" json:"services,omitempty"`
+	Labels    map[string]string      `protobuf:"bytes,7,rep,name=labels,proto3" json:"labels,omitempty" protobuf_key:"bytes,1,opt,name=key" protobuf_val:"bytes,2,opt,name=value"`
+	// A reserve by its own file: it counts where the centre does not know the node yet.
+	Standby       bool `protobuf:"varint,8,opt,name=standby,proto3" json:"standby,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -170,6 +172,13 @@ func (x *Hello) GetLabels() map[string]string {
 		return x.Labels
 	}
 	return nil
+}
+
+func (x *Hello) GetStandby() bool {
+	if x != nil {
+		return x.Standby
+	}
+	return false
 }
 
 type EdgeNeighbor struct {
@@ -777,8 +786,11 @@ type GrantRequest struct {
 	Load           float64                `protobuf:"fixed64,5,opt,name=load,proto3" json:"load,omitempty"`                                          // bit/s that would go elsewhere
 	OverrideSafety bool                   `protobuf:"varint,6,opt,name=override_safety,json=overrideSafety,proto3" json:"override_safety,omitempty"` // of kind override: in spite of the limits
 	Reason         string                 `protobuf:"bytes,7,opt,name=reason,proto3" json:"reason,omitempty"`                                        // of an override: the operator's
-	unknownFields  protoimpl.UnknownFields
-	sizeCache      protoimpl.SizeCache
+	// What would be announced here no more, where that is not all of the service: who
+	// does not have it, either, does not count as announcing it.
+	Prefixes      []string `protobuf:"bytes,8,rep,name=prefixes,proto3" json:"prefixes,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
 }
 
 func (x *GrantRequest) Reset() {
@@ -858,6 +870,13 @@ func (x *GrantRequest) GetReason() string {
 		return x.Reason
 	}
 	return ""
+}
+
+func (x *GrantRequest) GetPrefixes() []string {
+	if x != nil {
+		return x.Prefixes
+	}
+	return nil
 }
 
 // Intent is everything that the centre wants of one edge.
@@ -1123,7 +1142,9 @@ type LedgerShare struct {
 	Edges int32                  `protobuf:"varint,2,opt,name=edges,proto3" json:"edges,omitempty"`
 	Index int32                  `protobuf:"varint,3,opt,name=index,proto3" json:"index,omitempty"`
 	// What others were charged there by now, in points (0: nothing).
-	Penalty       float64 `protobuf:"fixed64,4,opt,name=penalty,proto3" json:"penalty,omitempty"`
+	Penalty float64 `protobuf:"fixed64,4,opt,name=penalty,proto3" json:"penalty,omitempty"`
+	// True where the penalty has all that the others were charged: each is in contact.
+	Known         bool `protobuf:"varint,5,opt,name=known,proto3" json:"known,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1184,6 +1205,13 @@ func (x *LedgerShare) GetPenalty() float64 {
 		return x.Penalty
 	}
 	return 0
+}
+
+func (x *LedgerShare) GetKnown() bool {
+	if x != nil {
+		return x.Known
+	}
+	return false
 }
 
 type JoinRequest struct {
@@ -1291,12 +1319,15 @@ func (x *JoinResponse) GetCa() []byte {
 }
 
 type Tag struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
-	Value         string                 `protobuf:"bytes,1,opt,name=value,proto3" json:"value,omitempty"` // a community
-	Meaning       string                 `protobuf:"bytes,2,opt,name=meaning,proto3" json:"meaning,omitempty"`
-	Shared        bool                   `protobuf:"varint,3,opt,name=shared,proto3" json:"shared,omitempty"`
-	Since         *timestamppb.Timestamp `protobuf:"bytes,4,opt,name=since,proto3,oneof" json:"since,omitempty"`
-	By            string                 `protobuf:"bytes,5,opt,name=by,proto3" json:"by,omitempty"`
+	state   protoimpl.MessageState `protogen:"open.v1"`
+	Value   string                 `protobuf:"bytes,1,opt,name=value,proto3" json:"value,omitempty"` // a community
+	Meaning string                 `protobuf:"bytes,2,opt,name=meaning,proto3" json:"meaning,omitempty"`
+	Shared  bool                   `protobuf:"varint,3,opt,name=shared,proto3" json:"shared,omitempty"`
+	Since   *timestamppb.Timestamp `protobuf:"bytes,4,opt,name=since,proto3,oneof" json:"since,omitempty"`
+	By      string                 `protobuf:"bytes,5,opt,name=by,proto3" json:"by,omitempty"`
+	// From when routes carry it, where the flap budget at the neighbours' ASes makes it
+	// wait; absent: at once.
+	After         *timestamppb.Timestamp `protobuf:"bytes,6,opt,name=after,proto3,oneof" json:"after,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1364,6 +1395,13 @@ func (x *Tag) GetBy() string {
 		return x.By
 	}
 	return ""
+}
+
+func (x *Tag) GetAfter() *timestamppb.Timestamp {
+	if x != nil {
+		return x.After
+	}
+	return nil
 }
 
 type Node struct {
@@ -4476,11 +4514,14 @@ func (x *AuditRecord) GetHash() string {
 }
 
 type ListAuditRequest struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
-	Limit         int32                  `protobuf:"varint,1,opt,name=limit,proto3" json:"limit,omitempty"` // 0: 100, newest first
-	Who           string                 `protobuf:"bytes,2,opt,name=who,proto3" json:"who,omitempty"`
-	Target        string                 `protobuf:"bytes,3,opt,name=target,proto3" json:"target,omitempty"`
-	Before        uint64                 `protobuf:"varint,4,opt,name=before,proto3" json:"before,omitempty"` // number
+	state  protoimpl.MessageState `protogen:"open.v1"`
+	Limit  int32                  `protobuf:"varint,1,opt,name=limit,proto3" json:"limit,omitempty"` // 0: 100, newest first
+	Who    string                 `protobuf:"bytes,2,opt,name=who,proto3" json:"who,omitempty"`
+	Target string                 `protobuf:"bytes,3,opt,name=target,proto3" json:"target,omitempty"`
+	Before uint64                 `protobuf:"varint,4,opt,name=before,proto3" json:"before,omitempty"` // number
+	// Not 0: records with this number and those after it, oldest first, whatever who, target
+	// and before say.
+	From          uint64 `protobuf:"varint,5,opt,name=from,proto3" json:"from,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -4539,6 +4580,13 @@ func (x *ListAuditRequest) GetTarget() string {
 func (x *ListAuditRequest) GetBefore() uint64 {
 	if x != nil {
 		return x.Before
+	}
+	return 0
+}
+
+func (x *ListAuditRequest) GetFrom() uint64 {
+	if x != nil {
+		return x.From
 	}
 	return 0
 }
@@ -4624,11 +4672,17 @@ func (*VerifyAuditRequest) Descriptor() ([]byte, []int) {
 }
 
 type VerifyAuditResponse struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
-	Ok            bool                   `protobuf:"varint,1,opt,name=ok,proto3" json:"ok,omitempty"`
-	Records       uint64                 `protobuf:"varint,2,opt,name=records,proto3" json:"records,omitempty"`
-	BrokenAt      uint64                 `protobuf:"varint,3,opt,name=broken_at,json=brokenAt,proto3" json:"broken_at,omitempty"`
-	Detail        string                 `protobuf:"bytes,4,opt,name=detail,proto3" json:"detail,omitempty"`
+	state    protoimpl.MessageState `protogen:"open.v1"`
+	Ok       bool                   `protobuf:"varint,1,opt,name=ok,proto3" json:"ok,omitempty"`
+	Records  uint64                 `protobuf:"varint,2,opt,name=records,proto3" json:"records,omitempty"`
+	BrokenAt uint64                 `protobuf:"varint,3,opt,name=broken_at,json=brokenAt,proto3" json:"broken_at,omitempty"`
+	Detail   string                 `protobuf:"bytes,4,opt,name=detail,proto3" json:"detail,omitempty"`
+	// The last record that was pruned: its number, its hash, and when that was. 0: none.
+	Pruned     uint64                 `protobuf:"varint,5,opt,name=pruned,proto3" json:"pruned,omitempty"`
+	PrunedHash string                 `protobuf:"bytes,6,opt,name=pruned_hash,json=prunedHash,proto3" json:"pruned_hash,omitempty"`
+	PrunedAt   *timestamppb.Timestamp `protobuf:"bytes,7,opt,name=pruned_at,json=prunedAt,proto3" json:"pruned_at,omitempty"`
+	// Of the last record, to be noted elsewhere; empty if the chain is broken.
+	HeadHash      string `protobuf:"bytes,8,opt,name=head_hash,json=headHash,proto3" json:"head_hash,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -4687,6 +4741,34 @@ func (x *VerifyAuditResponse) GetBrokenAt() uint64 {
 func (x *VerifyAuditResponse) GetDetail() string {
 	if x != nil {
 		return x.Detail
+	}
+	return ""
+}
+
+func (x *VerifyAuditResponse) GetPruned() uint64 {
+	if x != nil {
+		return x.Pruned
+	}
+	return 0
+}
+
+func (x *VerifyAuditResponse) GetPrunedHash() string {
+	if x != nil {
+		return x.PrunedHash
+	}
+	return ""
+}
+
+func (x *VerifyAuditResponse) GetPrunedAt() *timestamppb.Timestamp {
+	if x != nil {
+		return x.PrunedAt
+	}
+	return nil
+}
+
+func (x *VerifyAuditResponse) GetHeadHash() string {
+	if x != nil {
+		return x.HeadHash
 	}
 	return ""
 }
@@ -4778,7 +4860,7 @@ const file_central_v1_central_proto_rawDesc = "" +
 	"\x18central/v1/central.proto\x12\x14catchment.central.v1\x1a\x1egoogle/protobuf/duration.proto\x1a\x1fgoogle/protobuf/timestamp.proto\"v\n" +
 	"\vEdgeMessage\x121\n" +
 	"\x05hello\x18\x01 \x01(\v2\x1b.catchment.central.v1.HelloR\x05hello\x124\n" +
-	"\x06report\x18\x02 \x01(\v2\x1c.catchment.central.v1.ReportR\x06report\"\xd8\x02\n" +
+	"\x06report\x18\x02 \x01(\v2\x1c.catchment.central.v1.ReportR\x06report\"\xf2\x02\n" +
 	"\x05Hello\x12\x12\n" +
 	"\x04node\x18\x01 \x01(\tR\x04node\x12\x12\n" +
 	"\x04site\x18\x02 \x01(\tR\x04site\x12\x18\n" +
@@ -4786,7 +4868,8 @@ const file_central_v1_central_proto_rawDesc = "" +
 	"\x03asn\x18\x04 \x01(\rR\x03asn\x12@\n" +
 	"\tneighbors\x18\x05 \x03(\v2\".catchment.central.v1.EdgeNeighborR\tneighbors\x12=\n" +
 	"\bservices\x18\x06 \x03(\v2!.catchment.central.v1.EdgeServiceR\bservices\x12?\n" +
-	"\x06labels\x18\a \x03(\v2'.catchment.central.v1.Hello.LabelsEntryR\x06labels\x1a9\n" +
+	"\x06labels\x18\a \x03(\v2'.catchment.central.v1.Hello.LabelsEntryR\x06labels\x12\x18\n" +
+	"\astandby\x18\b \x01(\bR\astandby\x1a9\n" +
 	"\vLabelsEntry\x12\x10\n" +
 	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
 	"\x05value\x18\x02 \x01(\tR\x05value:\x028\x01\"\x8f\x02\n" +
@@ -4850,7 +4933,7 @@ const file_central_v1_central_proto_rawDesc = "" +
 	"\x05phase\x18\x02 \x01(\tR\x05phase\x125\n" +
 	"\x05since\x18\x03 \x01(\v2\x1a.google.protobuf.TimestampH\x00R\x05since\x88\x01\x01\x12\x16\n" +
 	"\x06detail\x18\x04 \x01(\tR\x06detailB\b\n" +
-	"\x06_since\"\xb9\x01\n" +
+	"\x06_since\"\xd5\x01\n" +
 	"\fGrantRequest\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\tR\x02id\x12\x18\n" +
 	"\aservice\x18\x02 \x01(\tR\aservice\x12\x12\n" +
@@ -4858,7 +4941,8 @@ const file_central_v1_central_proto_rawDesc = "" +
 	"\x06window\x18\x04 \x01(\tR\x06window\x12\x12\n" +
 	"\x04load\x18\x05 \x01(\x01R\x04load\x12'\n" +
 	"\x0foverride_safety\x18\x06 \x01(\bR\x0eoverrideSafety\x12\x16\n" +
-	"\x06reason\x18\a \x01(\tR\x06reason\"\xb0\a\n" +
+	"\x06reason\x18\a \x01(\tR\x06reason\x12\x1a\n" +
+	"\bprefixes\x18\b \x03(\tR\bprefixes\"\xb0\a\n" +
 	"\x06Intent\x12\x1e\n" +
 	"\n" +
 	"generation\x18\x01 \x01(\x04R\n" +
@@ -4892,25 +4976,28 @@ const file_central_v1_central_proto_rawDesc = "" +
 	"\x02id\x18\x01 \x01(\tR\x02id\x12\x16\n" +
 	"\x06reason\x18\x02 \x01(\tR\x06reason\x12\x14\n" +
 	"\x05limit\x18\x03 \x01(\tR\x05limit\x12\x18\n" +
-	"\aholders\x18\x04 \x03(\tR\aholders\"e\n" +
+	"\aholders\x18\x04 \x03(\tR\aholders\"{\n" +
 	"\vLedgerShare\x12\x10\n" +
 	"\x03asn\x18\x01 \x01(\rR\x03asn\x12\x14\n" +
 	"\x05edges\x18\x02 \x01(\x05R\x05edges\x12\x14\n" +
 	"\x05index\x18\x03 \x01(\x05R\x05index\x12\x18\n" +
-	"\apenalty\x18\x04 \x01(\x01R\apenalty\"5\n" +
+	"\apenalty\x18\x04 \x01(\x01R\apenalty\x12\x14\n" +
+	"\x05known\x18\x05 \x01(\bR\x05known\"5\n" +
 	"\vJoinRequest\x12\x14\n" +
 	"\x05token\x18\x01 \x01(\tR\x05token\x12\x10\n" +
 	"\x03csr\x18\x02 \x01(\fR\x03csr\"@\n" +
 	"\fJoinResponse\x12 \n" +
 	"\vcertificate\x18\x01 \x01(\fR\vcertificate\x12\x0e\n" +
-	"\x02ca\x18\x02 \x01(\fR\x02ca\"\x9e\x01\n" +
+	"\x02ca\x18\x02 \x01(\fR\x02ca\"\xdf\x01\n" +
 	"\x03Tag\x12\x14\n" +
 	"\x05value\x18\x01 \x01(\tR\x05value\x12\x18\n" +
 	"\ameaning\x18\x02 \x01(\tR\ameaning\x12\x16\n" +
 	"\x06shared\x18\x03 \x01(\bR\x06shared\x125\n" +
 	"\x05since\x18\x04 \x01(\v2\x1a.google.protobuf.TimestampH\x00R\x05since\x88\x01\x01\x12\x0e\n" +
-	"\x02by\x18\x05 \x01(\tR\x02byB\b\n" +
-	"\x06_since\"\x88\a\n" +
+	"\x02by\x18\x05 \x01(\tR\x02by\x125\n" +
+	"\x05after\x18\x06 \x01(\v2\x1a.google.protobuf.TimestampH\x01R\x05after\x88\x01\x01B\b\n" +
+	"\x06_sinceB\b\n" +
+	"\x06_after\"\x88\a\n" +
 	"\x04Node\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12\x12\n" +
 	"\x04site\x18\x02 \x01(\tR\x04site\x12\x14\n" +
@@ -5177,20 +5264,26 @@ const file_central_v1_central_proto_rawDesc = "" +
 	" \x01(\tR\x06detail\x12\x16\n" +
 	"\x06before\x18\v \x01(\tR\x06before\x12\x14\n" +
 	"\x05after\x18\f \x01(\tR\x05after\x12\x12\n" +
-	"\x04hash\x18\r \x01(\tR\x04hash\"j\n" +
+	"\x04hash\x18\r \x01(\tR\x04hash\"~\n" +
 	"\x10ListAuditRequest\x12\x14\n" +
 	"\x05limit\x18\x01 \x01(\x05R\x05limit\x12\x10\n" +
 	"\x03who\x18\x02 \x01(\tR\x03who\x12\x16\n" +
 	"\x06target\x18\x03 \x01(\tR\x06target\x12\x16\n" +
-	"\x06before\x18\x04 \x01(\x04R\x06before\"P\n" +
+	"\x06before\x18\x04 \x01(\x04R\x06before\x12\x12\n" +
+	"\x04from\x18\x05 \x01(\x04R\x04from\"P\n" +
 	"\x11ListAuditResponse\x12;\n" +
 	"\arecords\x18\x01 \x03(\v2!.catchment.central.v1.AuditRecordR\arecords\"\x14\n" +
-	"\x12VerifyAuditRequest\"t\n" +
+	"\x12VerifyAuditRequest\"\x83\x02\n" +
 	"\x13VerifyAuditResponse\x12\x0e\n" +
 	"\x02ok\x18\x01 \x01(\bR\x02ok\x12\x18\n" +
 	"\arecords\x18\x02 \x01(\x04R\arecords\x12\x1b\n" +
 	"\tbroken_at\x18\x03 \x01(\x04R\bbrokenAt\x12\x16\n" +
-	"\x06detail\x18\x04 \x01(\tR\x06detail\"\x0f\n" +
+	"\x06detail\x18\x04 \x01(\tR\x06detail\x12\x16\n" +
+	"\x06pruned\x18\x05 \x01(\x04R\x06pruned\x12\x1f\n" +
+	"\vpruned_hash\x18\x06 \x01(\tR\n" +
+	"prunedHash\x127\n" +
+	"\tpruned_at\x18\a \x01(\v2\x1a.google.protobuf.TimestampR\bprunedAt\x12\x1b\n" +
+	"\thead_hash\x18\b \x01(\tR\bheadHash\"\x0f\n" +
 	"\rBackupRequest\" \n" +
 	"\n" +
 	"BackupPart\x12\x12\n" +
@@ -5343,118 +5436,120 @@ var file_central_v1_central_proto_depIdxs = []int32{
 	67,  // 24: catchment.central.v1.Intent.return_after:type_name -> catchment.central.v1.Intent.ReturnAfterEntry
 	71,  // 25: catchment.central.v1.Intent.room_at:type_name -> google.protobuf.Timestamp
 	71,  // 26: catchment.central.v1.Tag.since:type_name -> google.protobuf.Timestamp
-	15,  // 27: catchment.central.v1.Node.tags:type_name -> catchment.central.v1.Tag
-	71,  // 28: catchment.central.v1.Node.last_seen:type_name -> google.protobuf.Timestamp
-	5,   // 29: catchment.central.v1.Node.services:type_name -> catchment.central.v1.ServiceReport
-	6,   // 30: catchment.central.v1.Node.links:type_name -> catchment.central.v1.LinkReport
-	2,   // 31: catchment.central.v1.Node.neighbors:type_name -> catchment.central.v1.EdgeNeighbor
-	68,  // 32: catchment.central.v1.Node.labels:type_name -> catchment.central.v1.Node.LabelsEntry
-	7,   // 33: catchment.central.v1.Node.sessions:type_name -> catchment.central.v1.NeighborReport
-	8,   // 34: catchment.central.v1.Node.windows:type_name -> catchment.central.v1.WindowReport
-	16,  // 35: catchment.central.v1.ListNodesResponse.nodes:type_name -> catchment.central.v1.Node
-	70,  // 36: catchment.central.v1.CreateJoinTokenRequest.ttl:type_name -> google.protobuf.Duration
-	71,  // 37: catchment.central.v1.CreateJoinTokenResponse.expires:type_name -> google.protobuf.Timestamp
-	69,  // 38: catchment.central.v1.Selector.labels:type_name -> catchment.central.v1.Selector.LabelsEntry
-	25,  // 39: catchment.central.v1.Window.selector:type_name -> catchment.central.v1.Selector
-	71,  // 40: catchment.central.v1.Window.start:type_name -> google.protobuf.Timestamp
-	70,  // 41: catchment.central.v1.Window.duration:type_name -> google.protobuf.Duration
-	70,  // 42: catchment.central.v1.Window.lead:type_name -> google.protobuf.Duration
-	71,  // 43: catchment.central.v1.Window.created:type_name -> google.protobuf.Timestamp
-	71,  // 44: catchment.central.v1.Window.next_start:type_name -> google.protobuf.Timestamp
-	71,  // 45: catchment.central.v1.Window.next_end:type_name -> google.protobuf.Timestamp
-	28,  // 46: catchment.central.v1.Window.provider:type_name -> catchment.central.v1.Provider
-	71,  // 47: catchment.central.v1.Window.ended:type_name -> google.protobuf.Timestamp
-	27,  // 48: catchment.central.v1.Window.progress:type_name -> catchment.central.v1.WindowProgress
-	25,  // 49: catchment.central.v1.AddWindowRequest.selector:type_name -> catchment.central.v1.Selector
-	70,  // 50: catchment.central.v1.AddWindowRequest.duration:type_name -> google.protobuf.Duration
-	70,  // 51: catchment.central.v1.AddWindowRequest.lead:type_name -> google.protobuf.Duration
-	26,  // 52: catchment.central.v1.AddWindowResponse.window:type_name -> catchment.central.v1.Window
-	26,  // 53: catchment.central.v1.ListWindowsResponse.windows:type_name -> catchment.central.v1.Window
-	26,  // 54: catchment.central.v1.ImportWindowsResponse.proposals:type_name -> catchment.central.v1.Window
-	38,  // 55: catchment.central.v1.ImportWindowsResponse.problems:type_name -> catchment.central.v1.ImportProblem
-	70,  // 56: catchment.central.v1.ConfirmWindowRequest.lead:type_name -> google.protobuf.Duration
-	25,  // 57: catchment.central.v1.FleetOverride.selector:type_name -> catchment.central.v1.Selector
-	71,  // 58: catchment.central.v1.FleetOverride.since:type_name -> google.protobuf.Timestamp
-	71,  // 59: catchment.central.v1.FleetOverride.until:type_name -> google.protobuf.Timestamp
-	25,  // 60: catchment.central.v1.SetFleetOverrideRequest.selector:type_name -> catchment.central.v1.Selector
-	70,  // 61: catchment.central.v1.SetFleetOverrideRequest.duration:type_name -> google.protobuf.Duration
-	40,  // 62: catchment.central.v1.ListFleetOverridesResponse.overrides:type_name -> catchment.central.v1.FleetOverride
-	71,  // 63: catchment.central.v1.FleetStatus.at:type_name -> google.protobuf.Timestamp
-	47,  // 64: catchment.central.v1.FleetStatus.services:type_name -> catchment.central.v1.FleetService
-	48,  // 65: catchment.central.v1.FleetStatus.grants:type_name -> catchment.central.v1.Grant
-	16,  // 66: catchment.central.v1.FleetStatus.nodes:type_name -> catchment.central.v1.Node
-	40,  // 67: catchment.central.v1.FleetStatus.overrides:type_name -> catchment.central.v1.FleetOverride
-	71,  // 68: catchment.central.v1.Grant.issued:type_name -> google.protobuf.Timestamp
-	70,  // 69: catchment.central.v1.Grant.ttl:type_name -> google.protobuf.Duration
-	48,  // 70: catchment.central.v1.ListGrantsResponse.grants:type_name -> catchment.central.v1.Grant
-	56,  // 71: catchment.central.v1.PlanResponse.landings:type_name -> catchment.central.v1.Landing
-	71,  // 72: catchment.central.v1.HistoryRequest.at:type_name -> google.protobuf.Timestamp
-	71,  // 73: catchment.central.v1.AuditRecord.at:type_name -> google.protobuf.Timestamp
-	58,  // 74: catchment.central.v1.ListAuditResponse.records:type_name -> catchment.central.v1.AuditRecord
-	71,  // 75: catchment.central.v1.Intent.ReturnAfterEntry.value:type_name -> google.protobuf.Timestamp
-	0,   // 76: catchment.central.v1.Edges.Connect:input_type -> catchment.central.v1.EdgeMessage
-	13,  // 77: catchment.central.v1.Edges.Join:input_type -> catchment.central.v1.JoinRequest
-	17,  // 78: catchment.central.v1.Fleet.ListNodes:input_type -> catchment.central.v1.ListNodesRequest
-	19,  // 79: catchment.central.v1.Fleet.GetNode:input_type -> catchment.central.v1.GetNodeRequest
-	20,  // 80: catchment.central.v1.Fleet.TagNode:input_type -> catchment.central.v1.TagNodeRequest
-	21,  // 81: catchment.central.v1.Fleet.UntagNode:input_type -> catchment.central.v1.UntagNodeRequest
-	22,  // 82: catchment.central.v1.Fleet.SetNode:input_type -> catchment.central.v1.SetNodeRequest
-	23,  // 83: catchment.central.v1.Fleet.CreateJoinToken:input_type -> catchment.central.v1.CreateJoinTokenRequest
-	29,  // 84: catchment.central.v1.Fleet.AddWindow:input_type -> catchment.central.v1.AddWindowRequest
-	31,  // 85: catchment.central.v1.Fleet.ListWindows:input_type -> catchment.central.v1.ListWindowsRequest
-	33,  // 86: catchment.central.v1.Fleet.GetWindow:input_type -> catchment.central.v1.GetWindowRequest
-	34,  // 87: catchment.central.v1.Fleet.EndWindow:input_type -> catchment.central.v1.EndWindowRequest
-	35,  // 88: catchment.central.v1.Fleet.CancelWindow:input_type -> catchment.central.v1.CancelWindowRequest
-	36,  // 89: catchment.central.v1.Fleet.ImportWindows:input_type -> catchment.central.v1.ImportWindowsRequest
-	39,  // 90: catchment.central.v1.Fleet.ConfirmWindow:input_type -> catchment.central.v1.ConfirmWindowRequest
-	41,  // 91: catchment.central.v1.Fleet.SetFleetOverride:input_type -> catchment.central.v1.SetFleetOverrideRequest
-	42,  // 92: catchment.central.v1.Fleet.ClearFleetOverride:input_type -> catchment.central.v1.ClearFleetOverrideRequest
-	43,  // 93: catchment.central.v1.Fleet.ListFleetOverrides:input_type -> catchment.central.v1.ListFleetOverridesRequest
-	45,  // 94: catchment.central.v1.Fleet.GetFleet:input_type -> catchment.central.v1.GetFleetRequest
-	52,  // 95: catchment.central.v1.Fleet.Freeze:input_type -> catchment.central.v1.FreezeRequest
-	53,  // 96: catchment.central.v1.Fleet.Thaw:input_type -> catchment.central.v1.ThawRequest
-	49,  // 97: catchment.central.v1.Fleet.ListGrants:input_type -> catchment.central.v1.ListGrantsRequest
-	51,  // 98: catchment.central.v1.Fleet.RevokeGrant:input_type -> catchment.central.v1.RevokeGrantRequest
-	54,  // 99: catchment.central.v1.Fleet.Plan:input_type -> catchment.central.v1.PlanRequest
-	57,  // 100: catchment.central.v1.Fleet.History:input_type -> catchment.central.v1.HistoryRequest
-	45,  // 101: catchment.central.v1.Fleet.Watch:input_type -> catchment.central.v1.GetFleetRequest
-	59,  // 102: catchment.central.v1.Fleet.ListAudit:input_type -> catchment.central.v1.ListAuditRequest
-	61,  // 103: catchment.central.v1.Fleet.VerifyAudit:input_type -> catchment.central.v1.VerifyAuditRequest
-	63,  // 104: catchment.central.v1.Fleet.Backup:input_type -> catchment.central.v1.BackupRequest
-	10,  // 105: catchment.central.v1.Edges.Connect:output_type -> catchment.central.v1.Intent
-	14,  // 106: catchment.central.v1.Edges.Join:output_type -> catchment.central.v1.JoinResponse
-	18,  // 107: catchment.central.v1.Fleet.ListNodes:output_type -> catchment.central.v1.ListNodesResponse
-	16,  // 108: catchment.central.v1.Fleet.GetNode:output_type -> catchment.central.v1.Node
-	16,  // 109: catchment.central.v1.Fleet.TagNode:output_type -> catchment.central.v1.Node
-	16,  // 110: catchment.central.v1.Fleet.UntagNode:output_type -> catchment.central.v1.Node
-	16,  // 111: catchment.central.v1.Fleet.SetNode:output_type -> catchment.central.v1.Node
-	24,  // 112: catchment.central.v1.Fleet.CreateJoinToken:output_type -> catchment.central.v1.CreateJoinTokenResponse
-	30,  // 113: catchment.central.v1.Fleet.AddWindow:output_type -> catchment.central.v1.AddWindowResponse
-	32,  // 114: catchment.central.v1.Fleet.ListWindows:output_type -> catchment.central.v1.ListWindowsResponse
-	26,  // 115: catchment.central.v1.Fleet.GetWindow:output_type -> catchment.central.v1.Window
-	26,  // 116: catchment.central.v1.Fleet.EndWindow:output_type -> catchment.central.v1.Window
-	26,  // 117: catchment.central.v1.Fleet.CancelWindow:output_type -> catchment.central.v1.Window
-	37,  // 118: catchment.central.v1.Fleet.ImportWindows:output_type -> catchment.central.v1.ImportWindowsResponse
-	30,  // 119: catchment.central.v1.Fleet.ConfirmWindow:output_type -> catchment.central.v1.AddWindowResponse
-	40,  // 120: catchment.central.v1.Fleet.SetFleetOverride:output_type -> catchment.central.v1.FleetOverride
-	40,  // 121: catchment.central.v1.Fleet.ClearFleetOverride:output_type -> catchment.central.v1.FleetOverride
-	44,  // 122: catchment.central.v1.Fleet.ListFleetOverrides:output_type -> catchment.central.v1.ListFleetOverridesResponse
-	46,  // 123: catchment.central.v1.Fleet.GetFleet:output_type -> catchment.central.v1.FleetStatus
-	46,  // 124: catchment.central.v1.Fleet.Freeze:output_type -> catchment.central.v1.FleetStatus
-	46,  // 125: catchment.central.v1.Fleet.Thaw:output_type -> catchment.central.v1.FleetStatus
-	50,  // 126: catchment.central.v1.Fleet.ListGrants:output_type -> catchment.central.v1.ListGrantsResponse
-	48,  // 127: catchment.central.v1.Fleet.RevokeGrant:output_type -> catchment.central.v1.Grant
-	55,  // 128: catchment.central.v1.Fleet.Plan:output_type -> catchment.central.v1.PlanResponse
-	46,  // 129: catchment.central.v1.Fleet.History:output_type -> catchment.central.v1.FleetStatus
-	46,  // 130: catchment.central.v1.Fleet.Watch:output_type -> catchment.central.v1.FleetStatus
-	60,  // 131: catchment.central.v1.Fleet.ListAudit:output_type -> catchment.central.v1.ListAuditResponse
-	62,  // 132: catchment.central.v1.Fleet.VerifyAudit:output_type -> catchment.central.v1.VerifyAuditResponse
-	64,  // 133: catchment.central.v1.Fleet.Backup:output_type -> catchment.central.v1.BackupPart
-	105, // [105:134] is the sub-list for method output_type
-	76,  // [76:105] is the sub-list for method input_type
-	76,  // [76:76] is the sub-list for extension type_name
-	76,  // [76:76] is the sub-list for extension extendee
-	0,   // [0:76] is the sub-list for field type_name
+	71,  // 27: catchment.central.v1.Tag.after:type_name -> google.protobuf.Timestamp
+	15,  // 28: catchment.central.v1.Node.tags:type_name -> catchment.central.v1.Tag
+	71,  // 29: catchment.central.v1.Node.last_seen:type_name -> google.protobuf.Timestamp
+	5,   // 30: catchment.central.v1.Node.services:type_name -> catchment.central.v1.ServiceReport
+	6,   // 31: catchment.central.v1.Node.links:type_name -> catchment.central.v1.LinkReport
+	2,   // 32: catchment.central.v1.Node.neighbors:type_name -> catchment.central.v1.EdgeNeighbor
+	68,  // 33: catchment.central.v1.Node.labels:type_name -> catchment.central.v1.Node.LabelsEntry
+	7,   // 34: catchment.central.v1.Node.sessions:type_name -> catchment.central.v1.NeighborReport
+	8,   // 35: catchment.central.v1.Node.windows:type_name -> catchment.central.v1.WindowReport
+	16,  // 36: catchment.central.v1.ListNodesResponse.nodes:type_name -> catchment.central.v1.Node
+	70,  // 37: catchment.central.v1.CreateJoinTokenRequest.ttl:type_name -> google.protobuf.Duration
+	71,  // 38: catchment.central.v1.CreateJoinTokenResponse.expires:type_name -> google.protobuf.Timestamp
+	69,  // 39: catchment.central.v1.Selector.labels:type_name -> catchment.central.v1.Selector.LabelsEntry
+	25,  // 40: catchment.central.v1.Window.selector:type_name -> catchment.central.v1.Selector
+	71,  // 41: catchment.central.v1.Window.start:type_name -> google.protobuf.Timestamp
+	70,  // 42: catchment.central.v1.Window.duration:type_name -> google.protobuf.Duration
+	70,  // 43: catchment.central.v1.Window.lead:type_name -> google.protobuf.Duration
+	71,  // 44: catchment.central.v1.Window.created:type_name -> google.protobuf.Timestamp
+	71,  // 45: catchment.central.v1.Window.next_start:type_name -> google.protobuf.Timestamp
+	71,  // 46: catchment.central.v1.Window.next_end:type_name -> google.protobuf.Timestamp
+	28,  // 47: catchment.central.v1.Window.provider:type_name -> catchment.central.v1.Provider
+	71,  // 48: catchment.central.v1.Window.ended:type_name -> google.protobuf.Timestamp
+	27,  // 49: catchment.central.v1.Window.progress:type_name -> catchment.central.v1.WindowProgress
+	25,  // 50: catchment.central.v1.AddWindowRequest.selector:type_name -> catchment.central.v1.Selector
+	70,  // 51: catchment.central.v1.AddWindowRequest.duration:type_name -> google.protobuf.Duration
+	70,  // 52: catchment.central.v1.AddWindowRequest.lead:type_name -> google.protobuf.Duration
+	26,  // 53: catchment.central.v1.AddWindowResponse.window:type_name -> catchment.central.v1.Window
+	26,  // 54: catchment.central.v1.ListWindowsResponse.windows:type_name -> catchment.central.v1.Window
+	26,  // 55: catchment.central.v1.ImportWindowsResponse.proposals:type_name -> catchment.central.v1.Window
+	38,  // 56: catchment.central.v1.ImportWindowsResponse.problems:type_name -> catchment.central.v1.ImportProblem
+	70,  // 57: catchment.central.v1.ConfirmWindowRequest.lead:type_name -> google.protobuf.Duration
+	25,  // 58: catchment.central.v1.FleetOverride.selector:type_name -> catchment.central.v1.Selector
+	71,  // 59: catchment.central.v1.FleetOverride.since:type_name -> google.protobuf.Timestamp
+	71,  // 60: catchment.central.v1.FleetOverride.until:type_name -> google.protobuf.Timestamp
+	25,  // 61: catchment.central.v1.SetFleetOverrideRequest.selector:type_name -> catchment.central.v1.Selector
+	70,  // 62: catchment.central.v1.SetFleetOverrideRequest.duration:type_name -> google.protobuf.Duration
+	40,  // 63: catchment.central.v1.ListFleetOverridesResponse.overrides:type_name -> catchment.central.v1.FleetOverride
+	71,  // 64: catchment.central.v1.FleetStatus.at:type_name -> google.protobuf.Timestamp
+	47,  // 65: catchment.central.v1.FleetStatus.services:type_name -> catchment.central.v1.FleetService
+	48,  // 66: catchment.central.v1.FleetStatus.grants:type_name -> catchment.central.v1.Grant
+	16,  // 67: catchment.central.v1.FleetStatus.nodes:type_name -> catchment.central.v1.Node
+	40,  // 68: catchment.central.v1.FleetStatus.overrides:type_name -> catchment.central.v1.FleetOverride
+	71,  // 69: catchment.central.v1.Grant.issued:type_name -> google.protobuf.Timestamp
+	70,  // 70: catchment.central.v1.Grant.ttl:type_name -> google.protobuf.Duration
+	48,  // 71: catchment.central.v1.ListGrantsResponse.grants:type_name -> catchment.central.v1.Grant
+	56,  // 72: catchment.central.v1.PlanResponse.landings:type_name -> catchment.central.v1.Landing
+	71,  // 73: catchment.central.v1.HistoryRequest.at:type_name -> google.protobuf.Timestamp
+	71,  // 74: catchment.central.v1.AuditRecord.at:type_name -> google.protobuf.Timestamp
+	58,  // 75: catchment.central.v1.ListAuditResponse.records:type_name -> catchment.central.v1.AuditRecord
+	71,  // 76: catchment.central.v1.VerifyAuditResponse.pruned_at:type_name -> google.protobuf.Timestamp
+	71,  // 77: catchment.central.v1.Intent.ReturnAfterEntry.value:type_name -> google.protobuf.Timestamp
+	0,   // 78: catchment.central.v1.Edges.Connect:input_type -> catchment.central.v1.EdgeMessage
+	13,  // 79: catchment.central.v1.Edges.Join:input_type -> catchment.central.v1.JoinRequest
+	17,  // 80: catchment.central.v1.Fleet.ListNodes:input_type -> catchment.central.v1.ListNodesRequest
+	19,  // 81: catchment.central.v1.Fleet.GetNode:input_type -> catchment.central.v1.GetNodeRequest
+	20,  // 82: catchment.central.v1.Fleet.TagNode:input_type -> catchment.central.v1.TagNodeRequest
+	21,  // 83: catchment.central.v1.Fleet.UntagNode:input_type -> catchment.central.v1.UntagNodeRequest
+	22,  // 84: catchment.central.v1.Fleet.SetNode:input_type -> catchment.central.v1.SetNodeRequest
+	23,  // 85: catchment.central.v1.Fleet.CreateJoinToken:input_type -> catchment.central.v1.CreateJoinTokenRequest
+	29,  // 86: catchment.central.v1.Fleet.AddWindow:input_type -> catchment.central.v1.AddWindowRequest
+	31,  // 87: catchment.central.v1.Fleet.ListWindows:input_type -> catchment.central.v1.ListWindowsRequest
+	33,  // 88: catchment.central.v1.Fleet.GetWindow:input_type -> catchment.central.v1.GetWindowRequest
+	34,  // 89: catchment.central.v1.Fleet.EndWindow:input_type -> catchment.central.v1.EndWindowRequest
+	35,  // 90: catchment.central.v1.Fleet.CancelWindow:input_type -> catchment.central.v1.CancelWindowRequest
+	36,  // 91: catchment.central.v1.Fleet.ImportWindows:input_type -> catchment.central.v1.ImportWindowsRequest
+	39,  // 92: catchment.central.v1.Fleet.ConfirmWindow:input_type -> catchment.central.v1.ConfirmWindowRequest
+	41,  // 93: catchment.central.v1.Fleet.SetFleetOverride:input_type -> catchment.central.v1.SetFleetOverrideRequest
+	42,  // 94: catchment.central.v1.Fleet.ClearFleetOverride:input_type -> catchment.central.v1.ClearFleetOverrideRequest
+	43,  // 95: catchment.central.v1.Fleet.ListFleetOverrides:input_type -> catchment.central.v1.ListFleetOverridesRequest
+	45,  // 96: catchment.central.v1.Fleet.GetFleet:input_type -> catchment.central.v1.GetFleetRequest
+	52,  // 97: catchment.central.v1.Fleet.Freeze:input_type -> catchment.central.v1.FreezeRequest
+	53,  // 98: catchment.central.v1.Fleet.Thaw:input_type -> catchment.central.v1.ThawRequest
+	49,  // 99: catchment.central.v1.Fleet.ListGrants:input_type -> catchment.central.v1.ListGrantsRequest
+	51,  // 100: catchment.central.v1.Fleet.RevokeGrant:input_type -> catchment.central.v1.RevokeGrantRequest
+	54,  // 101: catchment.central.v1.Fleet.Plan:input_type -> catchment.central.v1.PlanRequest
+	57,  // 102: catchment.central.v1.Fleet.History:input_type -> catchment.central.v1.HistoryRequest
+	45,  // 103: catchment.central.v1.Fleet.Watch:input_type -> catchment.central.v1.GetFleetRequest
+	59,  // 104: catchment.central.v1.Fleet.ListAudit:input_type -> catchment.central.v1.ListAuditRequest
+	61,  // 105: catchment.central.v1.Fleet.VerifyAudit:input_type -> catchment.central.v1.VerifyAuditRequest
+	63,  // 106: catchment.central.v1.Fleet.Backup:input_type -> catchment.central.v1.BackupRequest
+	10,  // 107: catchment.central.v1.Edges.Connect:output_type -> catchment.central.v1.Intent
+	14,  // 108: catchment.central.v1.Edges.Join:output_type -> catchment.central.v1.JoinResponse
+	18,  // 109: catchment.central.v1.Fleet.ListNodes:output_type -> catchment.central.v1.ListNodesResponse
+	16,  // 110: catchment.central.v1.Fleet.GetNode:output_type -> catchment.central.v1.Node
+	16,  // 111: catchment.central.v1.Fleet.TagNode:output_type -> catchment.central.v1.Node
+	16,  // 112: catchment.central.v1.Fleet.UntagNode:output_type -> catchment.central.v1.Node
+	16,  // 113: catchment.central.v1.Fleet.SetNode:output_type -> catchment.central.v1.Node
+	24,  // 114: catchment.central.v1.Fleet.CreateJoinToken:output_type -> catchment.central.v1.CreateJoinTokenResponse
+	30,  // 115: catchment.central.v1.Fleet.AddWindow:output_type -> catchment.central.v1.AddWindowResponse
+	32,  // 116: catchment.central.v1.Fleet.ListWindows:output_type -> catchment.central.v1.ListWindowsResponse
+	26,  // 117: catchment.central.v1.Fleet.GetWindow:output_type -> catchment.central.v1.Window
+	26,  // 118: catchment.central.v1.Fleet.EndWindow:output_type -> catchment.central.v1.Window
+	26,  // 119: catchment.central.v1.Fleet.CancelWindow:output_type -> catchment.central.v1.Window
+	37,  // 120: catchment.central.v1.Fleet.ImportWindows:output_type -> catchment.central.v1.ImportWindowsResponse
+	30,  // 121: catchment.central.v1.Fleet.ConfirmWindow:output_type -> catchment.central.v1.AddWindowResponse
+	40,  // 122: catchment.central.v1.Fleet.SetFleetOverride:output_type -> catchment.central.v1.FleetOverride
+	40,  // 123: catchment.central.v1.Fleet.ClearFleetOverride:output_type -> catchment.central.v1.FleetOverride
+	44,  // 124: catchment.central.v1.Fleet.ListFleetOverrides:output_type -> catchment.central.v1.ListFleetOverridesResponse
+	46,  // 125: catchment.central.v1.Fleet.GetFleet:output_type -> catchment.central.v1.FleetStatus
+	46,  // 126: catchment.central.v1.Fleet.Freeze:output_type -> catchment.central.v1.FleetStatus
+	46,  // 127: catchment.central.v1.Fleet.Thaw:output_type -> catchment.central.v1.FleetStatus
+	50,  // 128: catchment.central.v1.Fleet.ListGrants:output_type -> catchment.central.v1.ListGrantsResponse
+	48,  // 129: catchment.central.v1.Fleet.RevokeGrant:output_type -> catchment.central.v1.Grant
+	55,  // 130: catchment.central.v1.Fleet.Plan:output_type -> catchment.central.v1.PlanResponse
+	46,  // 131: catchment.central.v1.Fleet.History:output_type -> catchment.central.v1.FleetStatus
+	46,  // 132: catchment.central.v1.Fleet.Watch:output_type -> catchment.central.v1.FleetStatus
+	60,  // 133: catchment.central.v1.Fleet.ListAudit:output_type -> catchment.central.v1.ListAuditResponse
+	62,  // 134: catchment.central.v1.Fleet.VerifyAudit:output_type -> catchment.central.v1.VerifyAuditResponse
+	64,  // 135: catchment.central.v1.Fleet.Backup:output_type -> catchment.central.v1.BackupPart
+	107, // [107:136] is the sub-list for method output_type
+	78,  // [78:107] is the sub-list for method input_type
+	78,  // [78:78] is the sub-list for extension type_name
+	78,  // [78:78] is the sub-list for extension extendee
+	0,   // [0:78] is the sub-list for field type_name
 }
 
 func init() { file_central_v1_central_proto_init() }

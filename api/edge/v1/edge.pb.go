@@ -2032,9 +2032,11 @@ func (x *PlanRequest) GetConfig() *ConfigFile {
 }
 
 type PlanResponse struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
-	Neighbors     []*NeighborPlan        `protobuf:"bytes,1,rep,name=neighbors,proto3" json:"neighbors,omitempty"`
-	Warnings      []string               `protobuf:"bytes,2,rep,name=warnings,proto3" json:"warnings,omitempty"`
+	state     protoimpl.MessageState `protogen:"open.v1"`
+	Neighbors []*NeighborPlan        `protobuf:"bytes,1,rep,name=neighbors,proto3" json:"neighbors,omitempty"`
+	Warnings  []string               `protobuf:"bytes,2,rep,name=warnings,proto3" json:"warnings,omitempty"`
+	// What needs the centre's leave; empty: nothing does, or there is no centre.
+	NeedsLeave    []*Loss `protobuf:"bytes,3,rep,name=needs_leave,json=needsLeave,proto3" json:"needs_leave,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -2083,6 +2085,74 @@ func (x *PlanResponse) GetWarnings() []string {
 	return nil
 }
 
+func (x *PlanResponse) GetNeedsLeave() []*Loss {
+	if x != nil {
+		return x.NeedsLeave
+	}
+	return nil
+}
+
+// Loss is what a configuration takes away of a service on this node.
+type Loss struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Service       string                 `protobuf:"bytes,1,opt,name=service,proto3" json:"service,omitempty"`
+	Prefixes      []string               `protobuf:"bytes,2,rep,name=prefixes,proto3" json:"prefixes,omitempty"` // that no neighbour is told of any more
+	Vips          []string               `protobuf:"bytes,3,rep,name=vips,proto3" json:"vips,omitempty"`         // that are taken off the machine
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Loss) Reset() {
+	*x = Loss{}
+	mi := &file_edge_v1_edge_proto_msgTypes[27]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Loss) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Loss) ProtoMessage() {}
+
+func (x *Loss) ProtoReflect() protoreflect.Message {
+	mi := &file_edge_v1_edge_proto_msgTypes[27]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Loss.ProtoReflect.Descriptor instead.
+func (*Loss) Descriptor() ([]byte, []int) {
+	return file_edge_v1_edge_proto_rawDescGZIP(), []int{27}
+}
+
+func (x *Loss) GetService() string {
+	if x != nil {
+		return x.Service
+	}
+	return ""
+}
+
+func (x *Loss) GetPrefixes() []string {
+	if x != nil {
+		return x.Prefixes
+	}
+	return nil
+}
+
+func (x *Loss) GetVips() []string {
+	if x != nil {
+		return x.Vips
+	}
+	return nil
+}
+
 // NeighborPlan is what one neighbour would see change.
 type NeighborPlan struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
@@ -2097,7 +2167,7 @@ type NeighborPlan struct {
 
 func (x *NeighborPlan) Reset() {
 	*x = NeighborPlan{}
-	mi := &file_edge_v1_edge_proto_msgTypes[27]
+	mi := &file_edge_v1_edge_proto_msgTypes[28]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2109,7 +2179,7 @@ func (x *NeighborPlan) String() string {
 func (*NeighborPlan) ProtoMessage() {}
 
 func (x *NeighborPlan) ProtoReflect() protoreflect.Message {
-	mi := &file_edge_v1_edge_proto_msgTypes[27]
+	mi := &file_edge_v1_edge_proto_msgTypes[28]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2122,7 +2192,7 @@ func (x *NeighborPlan) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use NeighborPlan.ProtoReflect.Descriptor instead.
 func (*NeighborPlan) Descriptor() ([]byte, []int) {
-	return file_edge_v1_edge_proto_rawDescGZIP(), []int{27}
+	return file_edge_v1_edge_proto_rawDescGZIP(), []int{28}
 }
 
 func (x *NeighborPlan) GetName() string {
@@ -2170,7 +2240,7 @@ type RouteChange struct {
 
 func (x *RouteChange) Reset() {
 	*x = RouteChange{}
-	mi := &file_edge_v1_edge_proto_msgTypes[28]
+	mi := &file_edge_v1_edge_proto_msgTypes[29]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2182,7 +2252,7 @@ func (x *RouteChange) String() string {
 func (*RouteChange) ProtoMessage() {}
 
 func (x *RouteChange) ProtoReflect() protoreflect.Message {
-	mi := &file_edge_v1_edge_proto_msgTypes[28]
+	mi := &file_edge_v1_edge_proto_msgTypes[29]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2195,7 +2265,7 @@ func (x *RouteChange) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RouteChange.ProtoReflect.Descriptor instead.
 func (*RouteChange) Descriptor() ([]byte, []int) {
-	return file_edge_v1_edge_proto_rawDescGZIP(), []int{28}
+	return file_edge_v1_edge_proto_rawDescGZIP(), []int{29}
 }
 
 func (x *RouteChange) GetFrom() *Route {
@@ -2213,16 +2283,18 @@ func (x *RouteChange) GetTo() *Route {
 }
 
 type ApplyRequest struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
-	Config        *ConfigFile            `protobuf:"bytes,1,opt,name=config,proto3" json:"config,omitempty"`
-	ConfirmWithin *durationpb.Duration   `protobuf:"bytes,2,opt,name=confirm_within,json=confirmWithin,proto3" json:"confirm_within,omitempty"` // absent: for good
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
+	state          protoimpl.MessageState `protogen:"open.v1"`
+	Config         *ConfigFile            `protobuf:"bytes,1,opt,name=config,proto3" json:"config,omitempty"`
+	ConfirmWithin  *durationpb.Duration   `protobuf:"bytes,2,opt,name=confirm_within,json=confirmWithin,proto3" json:"confirm_within,omitempty"`     // absent: for good
+	OverrideSafety bool                   `protobuf:"varint,3,opt,name=override_safety,json=overrideSafety,proto3" json:"override_safety,omitempty"` // needs no leave of the centre
+	Reason         string                 `protobuf:"bytes,4,opt,name=reason,proto3" json:"reason,omitempty"`                                        // needed with override_safety
+	unknownFields  protoimpl.UnknownFields
+	sizeCache      protoimpl.SizeCache
 }
 
 func (x *ApplyRequest) Reset() {
 	*x = ApplyRequest{}
-	mi := &file_edge_v1_edge_proto_msgTypes[29]
+	mi := &file_edge_v1_edge_proto_msgTypes[30]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2234,7 +2306,7 @@ func (x *ApplyRequest) String() string {
 func (*ApplyRequest) ProtoMessage() {}
 
 func (x *ApplyRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_edge_v1_edge_proto_msgTypes[29]
+	mi := &file_edge_v1_edge_proto_msgTypes[30]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2247,7 +2319,7 @@ func (x *ApplyRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ApplyRequest.ProtoReflect.Descriptor instead.
 func (*ApplyRequest) Descriptor() ([]byte, []int) {
-	return file_edge_v1_edge_proto_rawDescGZIP(), []int{29}
+	return file_edge_v1_edge_proto_rawDescGZIP(), []int{30}
 }
 
 func (x *ApplyRequest) GetConfig() *ConfigFile {
@@ -2264,6 +2336,20 @@ func (x *ApplyRequest) GetConfirmWithin() *durationpb.Duration {
 	return nil
 }
 
+func (x *ApplyRequest) GetOverrideSafety() bool {
+	if x != nil {
+		return x.OverrideSafety
+	}
+	return false
+}
+
+func (x *ApplyRequest) GetReason() string {
+	if x != nil {
+		return x.Reason
+	}
+	return ""
+}
+
 type ApplyResponse struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Neighbors     []*NeighborPlan        `protobuf:"bytes,1,rep,name=neighbors,proto3" json:"neighbors,omitempty"` // what changed
@@ -2275,7 +2361,7 @@ type ApplyResponse struct {
 
 func (x *ApplyResponse) Reset() {
 	*x = ApplyResponse{}
-	mi := &file_edge_v1_edge_proto_msgTypes[30]
+	mi := &file_edge_v1_edge_proto_msgTypes[31]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2287,7 +2373,7 @@ func (x *ApplyResponse) String() string {
 func (*ApplyResponse) ProtoMessage() {}
 
 func (x *ApplyResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_edge_v1_edge_proto_msgTypes[30]
+	mi := &file_edge_v1_edge_proto_msgTypes[31]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2300,7 +2386,7 @@ func (x *ApplyResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ApplyResponse.ProtoReflect.Descriptor instead.
 func (*ApplyResponse) Descriptor() ([]byte, []int) {
-	return file_edge_v1_edge_proto_rawDescGZIP(), []int{30}
+	return file_edge_v1_edge_proto_rawDescGZIP(), []int{31}
 }
 
 func (x *ApplyResponse) GetNeighbors() []*NeighborPlan {
@@ -2332,7 +2418,7 @@ type ConfirmRequest struct {
 
 func (x *ConfirmRequest) Reset() {
 	*x = ConfirmRequest{}
-	mi := &file_edge_v1_edge_proto_msgTypes[31]
+	mi := &file_edge_v1_edge_proto_msgTypes[32]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2344,7 +2430,7 @@ func (x *ConfirmRequest) String() string {
 func (*ConfirmRequest) ProtoMessage() {}
 
 func (x *ConfirmRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_edge_v1_edge_proto_msgTypes[31]
+	mi := &file_edge_v1_edge_proto_msgTypes[32]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2357,7 +2443,7 @@ func (x *ConfirmRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ConfirmRequest.ProtoReflect.Descriptor instead.
 func (*ConfirmRequest) Descriptor() ([]byte, []int) {
-	return file_edge_v1_edge_proto_rawDescGZIP(), []int{31}
+	return file_edge_v1_edge_proto_rawDescGZIP(), []int{32}
 }
 
 type RollbackRequest struct {
@@ -2368,7 +2454,7 @@ type RollbackRequest struct {
 
 func (x *RollbackRequest) Reset() {
 	*x = RollbackRequest{}
-	mi := &file_edge_v1_edge_proto_msgTypes[32]
+	mi := &file_edge_v1_edge_proto_msgTypes[33]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2380,7 +2466,7 @@ func (x *RollbackRequest) String() string {
 func (*RollbackRequest) ProtoMessage() {}
 
 func (x *RollbackRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_edge_v1_edge_proto_msgTypes[32]
+	mi := &file_edge_v1_edge_proto_msgTypes[33]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2393,7 +2479,7 @@ func (x *RollbackRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RollbackRequest.ProtoReflect.Descriptor instead.
 func (*RollbackRequest) Descriptor() ([]byte, []int) {
-	return file_edge_v1_edge_proto_rawDescGZIP(), []int{32}
+	return file_edge_v1_edge_proto_rawDescGZIP(), []int{33}
 }
 
 var File_edge_v1_edge_proto protoreflect.FileDescriptor
@@ -2581,10 +2667,16 @@ const file_edge_v1_edge_proto_rawDesc = "" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12\x18\n" +
 	"\acontent\x18\x02 \x01(\fR\acontent\"D\n" +
 	"\vPlanRequest\x125\n" +
-	"\x06config\x18\x01 \x01(\v2\x1d.catchment.edge.v1.ConfigFileR\x06config\"i\n" +
+	"\x06config\x18\x01 \x01(\v2\x1d.catchment.edge.v1.ConfigFileR\x06config\"\xa3\x01\n" +
 	"\fPlanResponse\x12=\n" +
 	"\tneighbors\x18\x01 \x03(\v2\x1f.catchment.edge.v1.NeighborPlanR\tneighbors\x12\x1a\n" +
-	"\bwarnings\x18\x02 \x03(\tR\bwarnings\"\xe6\x01\n" +
+	"\bwarnings\x18\x02 \x03(\tR\bwarnings\x128\n" +
+	"\vneeds_leave\x18\x03 \x03(\v2\x17.catchment.edge.v1.LossR\n" +
+	"needsLeave\"P\n" +
+	"\x04Loss\x12\x18\n" +
+	"\aservice\x18\x01 \x01(\tR\aservice\x12\x1a\n" +
+	"\bprefixes\x18\x02 \x03(\tR\bprefixes\x12\x12\n" +
+	"\x04vips\x18\x03 \x03(\tR\x04vips\"\xe6\x01\n" +
 	"\fNeighborPlan\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12\x18\n" +
 	"\asession\x18\x02 \x01(\tR\asession\x126\n" +
@@ -2593,10 +2685,12 @@ const file_edge_v1_edge_proto_rawDesc = "" +
 	"\twithdrawn\x18\x05 \x03(\v2\x18.catchment.edge.v1.RouteR\twithdrawn\"e\n" +
 	"\vRouteChange\x12,\n" +
 	"\x04from\x18\x01 \x01(\v2\x18.catchment.edge.v1.RouteR\x04from\x12(\n" +
-	"\x02to\x18\x02 \x01(\v2\x18.catchment.edge.v1.RouteR\x02to\"\x87\x01\n" +
+	"\x02to\x18\x02 \x01(\v2\x18.catchment.edge.v1.RouteR\x02to\"\xc8\x01\n" +
 	"\fApplyRequest\x125\n" +
 	"\x06config\x18\x01 \x01(\v2\x1d.catchment.edge.v1.ConfigFileR\x06config\x12@\n" +
-	"\x0econfirm_within\x18\x02 \x01(\v2\x19.google.protobuf.DurationR\rconfirmWithin\"\xb9\x01\n" +
+	"\x0econfirm_within\x18\x02 \x01(\v2\x19.google.protobuf.DurationR\rconfirmWithin\x12'\n" +
+	"\x0foverride_safety\x18\x03 \x01(\bR\x0eoverrideSafety\x12\x16\n" +
+	"\x06reason\x18\x04 \x01(\tR\x06reason\"\xb9\x01\n" +
 	"\rApplyResponse\x12=\n" +
 	"\tneighbors\x18\x01 \x03(\v2\x1f.catchment.edge.v1.NeighborPlanR\tneighbors\x12\x1a\n" +
 	"\bwarnings\x18\x02 \x03(\tR\bwarnings\x12>\n" +
@@ -2632,7 +2726,7 @@ func file_edge_v1_edge_proto_rawDescGZIP() []byte {
 	return file_edge_v1_edge_proto_rawDescData
 }
 
-var file_edge_v1_edge_proto_msgTypes = make([]protoimpl.MessageInfo, 33)
+var file_edge_v1_edge_proto_msgTypes = make([]protoimpl.MessageInfo, 34)
 var file_edge_v1_edge_proto_goTypes = []any{
 	(*StatusRequest)(nil),         // 0: catchment.edge.v1.StatusRequest
 	(*StatusResponse)(nil),        // 1: catchment.edge.v1.StatusResponse
@@ -2661,86 +2755,88 @@ var file_edge_v1_edge_proto_goTypes = []any{
 	(*ConfigFile)(nil),            // 24: catchment.edge.v1.ConfigFile
 	(*PlanRequest)(nil),           // 25: catchment.edge.v1.PlanRequest
 	(*PlanResponse)(nil),          // 26: catchment.edge.v1.PlanResponse
-	(*NeighborPlan)(nil),          // 27: catchment.edge.v1.NeighborPlan
-	(*RouteChange)(nil),           // 28: catchment.edge.v1.RouteChange
-	(*ApplyRequest)(nil),          // 29: catchment.edge.v1.ApplyRequest
-	(*ApplyResponse)(nil),         // 30: catchment.edge.v1.ApplyResponse
-	(*ConfirmRequest)(nil),        // 31: catchment.edge.v1.ConfirmRequest
-	(*RollbackRequest)(nil),       // 32: catchment.edge.v1.RollbackRequest
-	(*timestamppb.Timestamp)(nil), // 33: google.protobuf.Timestamp
-	(*durationpb.Duration)(nil),   // 34: google.protobuf.Duration
+	(*Loss)(nil),                  // 27: catchment.edge.v1.Loss
+	(*NeighborPlan)(nil),          // 28: catchment.edge.v1.NeighborPlan
+	(*RouteChange)(nil),           // 29: catchment.edge.v1.RouteChange
+	(*ApplyRequest)(nil),          // 30: catchment.edge.v1.ApplyRequest
+	(*ApplyResponse)(nil),         // 31: catchment.edge.v1.ApplyResponse
+	(*ConfirmRequest)(nil),        // 32: catchment.edge.v1.ConfirmRequest
+	(*RollbackRequest)(nil),       // 33: catchment.edge.v1.RollbackRequest
+	(*timestamppb.Timestamp)(nil), // 34: google.protobuf.Timestamp
+	(*durationpb.Duration)(nil),   // 35: google.protobuf.Duration
 }
 var file_edge_v1_edge_proto_depIdxs = []int32{
 	4,  // 0: catchment.edge.v1.StatusResponse.services:type_name -> catchment.edge.v1.Service
-	33, // 1: catchment.edge.v1.StatusResponse.started:type_name -> google.protobuf.Timestamp
+	34, // 1: catchment.edge.v1.StatusResponse.started:type_name -> google.protobuf.Timestamp
 	3,  // 2: catchment.edge.v1.StatusResponse.pending_apply:type_name -> catchment.edge.v1.PendingApply
 	2,  // 3: catchment.edge.v1.StatusResponse.way_back:type_name -> catchment.edge.v1.WayBack
 	7,  // 4: catchment.edge.v1.StatusResponse.links:type_name -> catchment.edge.v1.Link
 	8,  // 5: catchment.edge.v1.StatusResponse.pins:type_name -> catchment.edge.v1.Pin
-	33, // 6: catchment.edge.v1.PendingApply.reverts_at:type_name -> google.protobuf.Timestamp
-	33, // 7: catchment.edge.v1.Service.since:type_name -> google.protobuf.Timestamp
+	34, // 6: catchment.edge.v1.PendingApply.reverts_at:type_name -> google.protobuf.Timestamp
+	34, // 7: catchment.edge.v1.Service.since:type_name -> google.protobuf.Timestamp
 	5,  // 8: catchment.edge.v1.Service.checks:type_name -> catchment.edge.v1.Check
 	6,  // 9: catchment.edge.v1.Service.neighbors:type_name -> catchment.edge.v1.Neighbor
 	10, // 10: catchment.edge.v1.Service.overrides:type_name -> catchment.edge.v1.Override
-	33, // 11: catchment.edge.v1.Check.last:type_name -> google.protobuf.Timestamp
+	34, // 11: catchment.edge.v1.Check.last:type_name -> google.protobuf.Timestamp
 	7,  // 12: catchment.edge.v1.Neighbor.link:type_name -> catchment.edge.v1.Link
 	9,  // 13: catchment.edge.v1.Neighbor.routes:type_name -> catchment.edge.v1.Route
-	33, // 14: catchment.edge.v1.Neighbor.session_since:type_name -> google.protobuf.Timestamp
-	33, // 15: catchment.edge.v1.Pin.since:type_name -> google.protobuf.Timestamp
-	33, // 16: catchment.edge.v1.Pin.until:type_name -> google.protobuf.Timestamp
-	33, // 17: catchment.edge.v1.Override.since:type_name -> google.protobuf.Timestamp
-	33, // 18: catchment.edge.v1.Override.until:type_name -> google.protobuf.Timestamp
-	33, // 19: catchment.edge.v1.Override.withdraw_at:type_name -> google.protobuf.Timestamp
+	34, // 14: catchment.edge.v1.Neighbor.session_since:type_name -> google.protobuf.Timestamp
+	34, // 15: catchment.edge.v1.Pin.since:type_name -> google.protobuf.Timestamp
+	34, // 16: catchment.edge.v1.Pin.until:type_name -> google.protobuf.Timestamp
+	34, // 17: catchment.edge.v1.Override.since:type_name -> google.protobuf.Timestamp
+	34, // 18: catchment.edge.v1.Override.until:type_name -> google.protobuf.Timestamp
+	34, // 19: catchment.edge.v1.Override.withdraw_at:type_name -> google.protobuf.Timestamp
 	14, // 20: catchment.edge.v1.WhyResponse.decisions:type_name -> catchment.edge.v1.Decision
 	13, // 21: catchment.edge.v1.WhyResponse.load:type_name -> catchment.edge.v1.LoadDecision
-	33, // 22: catchment.edge.v1.LoadDecision.at:type_name -> google.protobuf.Timestamp
-	33, // 23: catchment.edge.v1.Decision.at:type_name -> google.protobuf.Timestamp
+	34, // 22: catchment.edge.v1.LoadDecision.at:type_name -> google.protobuf.Timestamp
+	34, // 23: catchment.edge.v1.Decision.at:type_name -> google.protobuf.Timestamp
 	15, // 24: catchment.edge.v1.SetOverrideRequest.selector:type_name -> catchment.edge.v1.Selector
-	34, // 25: catchment.edge.v1.SetOverrideRequest.duration:type_name -> google.protobuf.Duration
+	35, // 25: catchment.edge.v1.SetOverrideRequest.duration:type_name -> google.protobuf.Duration
 	15, // 26: catchment.edge.v1.ClearOverrideRequest.selector:type_name -> catchment.edge.v1.Selector
 	10, // 27: catchment.edge.v1.OverrideResponse.overrides:type_name -> catchment.edge.v1.Override
-	34, // 28: catchment.edge.v1.SetPinRequest.duration:type_name -> google.protobuf.Duration
+	35, // 28: catchment.edge.v1.SetPinRequest.duration:type_name -> google.protobuf.Duration
 	8,  // 29: catchment.edge.v1.PinResponse.pins:type_name -> catchment.edge.v1.Pin
 	24, // 30: catchment.edge.v1.PlanRequest.config:type_name -> catchment.edge.v1.ConfigFile
-	27, // 31: catchment.edge.v1.PlanResponse.neighbors:type_name -> catchment.edge.v1.NeighborPlan
-	9,  // 32: catchment.edge.v1.NeighborPlan.announced:type_name -> catchment.edge.v1.Route
-	28, // 33: catchment.edge.v1.NeighborPlan.changed:type_name -> catchment.edge.v1.RouteChange
-	9,  // 34: catchment.edge.v1.NeighborPlan.withdrawn:type_name -> catchment.edge.v1.Route
-	9,  // 35: catchment.edge.v1.RouteChange.from:type_name -> catchment.edge.v1.Route
-	9,  // 36: catchment.edge.v1.RouteChange.to:type_name -> catchment.edge.v1.Route
-	24, // 37: catchment.edge.v1.ApplyRequest.config:type_name -> catchment.edge.v1.ConfigFile
-	34, // 38: catchment.edge.v1.ApplyRequest.confirm_within:type_name -> google.protobuf.Duration
-	27, // 39: catchment.edge.v1.ApplyResponse.neighbors:type_name -> catchment.edge.v1.NeighborPlan
-	33, // 40: catchment.edge.v1.ApplyResponse.reverts_at:type_name -> google.protobuf.Timestamp
-	0,  // 41: catchment.edge.v1.Edge.Status:input_type -> catchment.edge.v1.StatusRequest
-	0,  // 42: catchment.edge.v1.Edge.Watch:input_type -> catchment.edge.v1.StatusRequest
-	11, // 43: catchment.edge.v1.Edge.Why:input_type -> catchment.edge.v1.WhyRequest
-	16, // 44: catchment.edge.v1.Edge.SetOverride:input_type -> catchment.edge.v1.SetOverrideRequest
-	17, // 45: catchment.edge.v1.Edge.ClearOverride:input_type -> catchment.edge.v1.ClearOverrideRequest
-	19, // 46: catchment.edge.v1.Edge.SetPin:input_type -> catchment.edge.v1.SetPinRequest
-	20, // 47: catchment.edge.v1.Edge.ClearPin:input_type -> catchment.edge.v1.ClearPinRequest
-	22, // 48: catchment.edge.v1.Edge.Transcript:input_type -> catchment.edge.v1.TranscriptRequest
-	25, // 49: catchment.edge.v1.Edge.Plan:input_type -> catchment.edge.v1.PlanRequest
-	29, // 50: catchment.edge.v1.Edge.Apply:input_type -> catchment.edge.v1.ApplyRequest
-	31, // 51: catchment.edge.v1.Edge.Confirm:input_type -> catchment.edge.v1.ConfirmRequest
-	32, // 52: catchment.edge.v1.Edge.Rollback:input_type -> catchment.edge.v1.RollbackRequest
-	1,  // 53: catchment.edge.v1.Edge.Status:output_type -> catchment.edge.v1.StatusResponse
-	1,  // 54: catchment.edge.v1.Edge.Watch:output_type -> catchment.edge.v1.StatusResponse
-	12, // 55: catchment.edge.v1.Edge.Why:output_type -> catchment.edge.v1.WhyResponse
-	18, // 56: catchment.edge.v1.Edge.SetOverride:output_type -> catchment.edge.v1.OverrideResponse
-	18, // 57: catchment.edge.v1.Edge.ClearOverride:output_type -> catchment.edge.v1.OverrideResponse
-	21, // 58: catchment.edge.v1.Edge.SetPin:output_type -> catchment.edge.v1.PinResponse
-	21, // 59: catchment.edge.v1.Edge.ClearPin:output_type -> catchment.edge.v1.PinResponse
-	23, // 60: catchment.edge.v1.Edge.Transcript:output_type -> catchment.edge.v1.TranscriptResponse
-	26, // 61: catchment.edge.v1.Edge.Plan:output_type -> catchment.edge.v1.PlanResponse
-	30, // 62: catchment.edge.v1.Edge.Apply:output_type -> catchment.edge.v1.ApplyResponse
-	30, // 63: catchment.edge.v1.Edge.Confirm:output_type -> catchment.edge.v1.ApplyResponse
-	30, // 64: catchment.edge.v1.Edge.Rollback:output_type -> catchment.edge.v1.ApplyResponse
-	53, // [53:65] is the sub-list for method output_type
-	41, // [41:53] is the sub-list for method input_type
-	41, // [41:41] is the sub-list for extension type_name
-	41, // [41:41] is the sub-list for extension extendee
-	0,  // [0:41] is the sub-list for field type_name
+	28, // 31: catchment.edge.v1.PlanResponse.neighbors:type_name -> catchment.edge.v1.NeighborPlan
+	27, // 32: catchment.edge.v1.PlanResponse.needs_leave:type_name -> catchment.edge.v1.Loss
+	9,  // 33: catchment.edge.v1.NeighborPlan.announced:type_name -> catchment.edge.v1.Route
+	29, // 34: catchment.edge.v1.NeighborPlan.changed:type_name -> catchment.edge.v1.RouteChange
+	9,  // 35: catchment.edge.v1.NeighborPlan.withdrawn:type_name -> catchment.edge.v1.Route
+	9,  // 36: catchment.edge.v1.RouteChange.from:type_name -> catchment.edge.v1.Route
+	9,  // 37: catchment.edge.v1.RouteChange.to:type_name -> catchment.edge.v1.Route
+	24, // 38: catchment.edge.v1.ApplyRequest.config:type_name -> catchment.edge.v1.ConfigFile
+	35, // 39: catchment.edge.v1.ApplyRequest.confirm_within:type_name -> google.protobuf.Duration
+	28, // 40: catchment.edge.v1.ApplyResponse.neighbors:type_name -> catchment.edge.v1.NeighborPlan
+	34, // 41: catchment.edge.v1.ApplyResponse.reverts_at:type_name -> google.protobuf.Timestamp
+	0,  // 42: catchment.edge.v1.Edge.Status:input_type -> catchment.edge.v1.StatusRequest
+	0,  // 43: catchment.edge.v1.Edge.Watch:input_type -> catchment.edge.v1.StatusRequest
+	11, // 44: catchment.edge.v1.Edge.Why:input_type -> catchment.edge.v1.WhyRequest
+	16, // 45: catchment.edge.v1.Edge.SetOverride:input_type -> catchment.edge.v1.SetOverrideRequest
+	17, // 46: catchment.edge.v1.Edge.ClearOverride:input_type -> catchment.edge.v1.ClearOverrideRequest
+	19, // 47: catchment.edge.v1.Edge.SetPin:input_type -> catchment.edge.v1.SetPinRequest
+	20, // 48: catchment.edge.v1.Edge.ClearPin:input_type -> catchment.edge.v1.ClearPinRequest
+	22, // 49: catchment.edge.v1.Edge.Transcript:input_type -> catchment.edge.v1.TranscriptRequest
+	25, // 50: catchment.edge.v1.Edge.Plan:input_type -> catchment.edge.v1.PlanRequest
+	30, // 51: catchment.edge.v1.Edge.Apply:input_type -> catchment.edge.v1.ApplyRequest
+	32, // 52: catchment.edge.v1.Edge.Confirm:input_type -> catchment.edge.v1.ConfirmRequest
+	33, // 53: catchment.edge.v1.Edge.Rollback:input_type -> catchment.edge.v1.RollbackRequest
+	1,  // 54: catchment.edge.v1.Edge.Status:output_type -> catchment.edge.v1.StatusResponse
+	1,  // 55: catchment.edge.v1.Edge.Watch:output_type -> catchment.edge.v1.StatusResponse
+	12, // 56: catchment.edge.v1.Edge.Why:output_type -> catchment.edge.v1.WhyResponse
+	18, // 57: catchment.edge.v1.Edge.SetOverride:output_type -> catchment.edge.v1.OverrideResponse
+	18, // 58: catchment.edge.v1.Edge.ClearOverride:output_type -> catchment.edge.v1.OverrideResponse
+	21, // 59: catchment.edge.v1.Edge.SetPin:output_type -> catchment.edge.v1.PinResponse
+	21, // 60: catchment.edge.v1.Edge.ClearPin:output_type -> catchment.edge.v1.PinResponse
+	23, // 61: catchment.edge.v1.Edge.Transcript:output_type -> catchment.edge.v1.TranscriptResponse
+	26, // 62: catchment.edge.v1.Edge.Plan:output_type -> catchment.edge.v1.PlanResponse
+	31, // 63: catchment.edge.v1.Edge.Apply:output_type -> catchment.edge.v1.ApplyResponse
+	31, // 64: catchment.edge.v1.Edge.Confirm:output_type -> catchment.edge.v1.ApplyResponse
+	31, // 65: catchment.edge.v1.Edge.Rollback:output_type -> catchment.edge.v1.ApplyResponse
+	54, // [54:66] is the sub-list for method output_type
+	42, // [42:54] is the sub-list for method input_type
+	42, // [42:42] is the sub-list for extension type_name
+	42, // [42:42] is the sub-list for extension extendee
+	0,  // [0:42] is the sub-list for field type_name
 }
 
 func init() { file_edge_v1_edge_proto_init() }
@@ -2754,14 +2850,14 @@ func file_edge_v1_edge_proto_init() {
 	file_edge_v1_edge_proto_msgTypes[9].OneofWrappers = []any{}
 	file_edge_v1_edge_proto_msgTypes[10].OneofWrappers = []any{}
 	file_edge_v1_edge_proto_msgTypes[13].OneofWrappers = []any{}
-	file_edge_v1_edge_proto_msgTypes[30].OneofWrappers = []any{}
+	file_edge_v1_edge_proto_msgTypes[31].OneofWrappers = []any{}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_edge_v1_edge_proto_rawDesc), len(file_edge_v1_edge_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   33,
+			NumMessages:   34,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

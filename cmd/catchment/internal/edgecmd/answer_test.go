@@ -15,7 +15,8 @@ import (
 
 func TestAnswersArePrinted(t *testing.T) {
 	full := &fakeEdge{status: fullStatus(), why: someDecisions(), over: twoOverrides(),
-		plan: &edgev1.PlanResponse{Neighbors: somePlan(), Warnings: []string{"203.0.113.0/24 has no VIP"}},
+		plan: &edgev1.PlanResponse{Neighbors: somePlan(), Warnings: []string{"203.0.113.0/24 has no VIP"},
+			NeedsLeave: []*edgev1.Loss{{Service: "video", Prefixes: []string{"198.51.100.0/24"}, Vips: []string{"198.51.100.1/32"}}}},
 		apply: &edgev1.ApplyResponse{Neighbors: somePlan(), Warnings: []string{"203.0.113.0/24 has no VIP"},
 			RevertsAt: after(2 * time.Minute)},
 		pins: &edgev1.PinResponse{Changed: true, Pins: somePins()}}

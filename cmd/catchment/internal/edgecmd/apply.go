@@ -7,6 +7,7 @@ import (
 
 	edgev1 "github.com/catchment-bgp/catchment/api/edge/v1"
 	"github.com/catchment-bgp/catchment/cmd/catchment/internal/cli"
+	"github.com/catchment-bgp/catchment/cmd/catchment/internal/exit"
 )
 
 func (g *group) plan() *cobra.Command {
@@ -35,15 +36,18 @@ func (g *group) plan() *cobra.Command {
 
 func (g *group) apply() *cobra.Command {
 	var (
-		file   string
-		within time.Duration
+		file, reason string
+		within       time.Duration
+		safety       bool
 	)
 	cmd := &cobra.Command{
 		Use:   "apply --config FILE",
 		Short: "Take another configuration up",
 		Long: "apply has the node take a configuration up, which replaces the daemon's own file\n" +
 			"at once. With --confirm-within the file is replaced when `catchment edge confirm`\n" +
-			"comes in time; otherwise the node goes back by itself.",
+			"comes in time; otherwise the node goes back by itself.\n\n" +
+			"What withdraws prefixes on the node takes the centre's leave, if there is a centre:\n" +
+			"`catchment edge plan` says so beforehand.",
 		Example: "  catchment edge apply --config new.yaml --confirm-within 2m",
 		Args:    cli.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -51,12 +55,15 @@ func (g *group) apply() *cobra.Command {
 			if err != nil {
 				return err
 			}
+			if safety && reason == "" {
+				return exit.Usagef("apply --override-safety needs --reason TEXT: it goes into the audit log")
+			}
 			config, err := g.readConfig(cmd.Context(), file)
 			if err != nil {
 				return err
 			}
 			answer, err := call(cmd.Context(), g, edgev1.EdgeClient.Apply,
-				&edgev1.ApplyRequest{Config: config, ConfirmWithin: trial})
+				&edgev1.ApplyRequest{Config: config, ConfirmWithin: trial, OverrideSafety: safety, Reason: reason})
 			if err != nil {
 				return err
 			}
@@ -65,6 +72,8 @@ func (g *group) apply() *cobra.Command {
 	}
 	configFlag(cmd, &file)
 	cmd.Flags().DurationVar(&within, "confirm-within", 0, "go back after this `TIME` unless confirmed, like 2m")
+	cmd.Flags().BoolVar(&safety, "override-safety", false, "in spite of the fleet's limits, or with the centre away; needs --reason, and is audited")
+	cmd.Flags().StringVar(&reason, "reason", "", "`TEXT` for the audit log, with --override-safety")
 	return cmd
 }
 

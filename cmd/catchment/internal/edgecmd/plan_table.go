@@ -16,9 +16,21 @@ import (
 func planTable(w io.Writer, m *edgev1.PlanResponse) error {
 	var out bytes.Buffer
 	plans(&out, m.GetNeighbors(), "would see")
+	for _, l := range m.GetNeedsLeave() {
+		fmt.Fprintf(&out, "needs the centre's leave: %s would lose %s here\n", l.GetService(), lossText(l))
+	}
 	warnings(&out, m.GetWarnings())
 	_, err := w.Write(out.Bytes())
 	return err
+}
+
+// lossText is like "198.51.100.0/24, VIP 198.51.100.1/32".
+func lossText(l *edgev1.Loss) string {
+	parts := slices.Clone(l.GetPrefixes())
+	for _, v := range l.GetVips() {
+		parts = append(parts, "VIP "+v)
+	}
+	return strings.Join(parts, ", ")
 }
 
 // confirmTable names no neighbour: a confirmation changes nothing for any.

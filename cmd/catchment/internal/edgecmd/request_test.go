@@ -63,6 +63,7 @@ func TestVerbsSendWhatWasAsked(t *testing.T) {
 		{[]string{"apply", "--config", file}, &edgev1.ApplyRequest{Config: config}},
 		{[]string{"apply", "--config", file, "--confirm-within", "2m"},
 			&edgev1.ApplyRequest{Config: config, ConfirmWithin: durationpb.New(2 * time.Minute)}},
+		{[]string{"apply", "--config", file, "--override-safety", "--reason", "r"}, &edgev1.ApplyRequest{Config: config, OverrideSafety: true, Reason: "r"}},
 		{[]string{"confirm"}, &edgev1.ConfirmRequest{}},
 		{[]string{"rollback"}, &edgev1.RollbackRequest{}},
 	} {
@@ -114,6 +115,7 @@ func TestWrongUsageNeverReachesTheNode(t *testing.T) {
 		{"drain video '' --reason r", "the name of a service is empty"},
 		{"drain video --neighbor '' --reason r", "--neighbor: the name is empty"},
 		{"drain video", "drain needs --reason TEXT"},
+		{"apply --config - --override-safety", "apply --override-safety needs --reason TEXT"},
 		{"drain video --reason ''", "drain needs --reason TEXT"},
 		{"drain video --reason r --for 0s", "--for 0s: write a duration over zero"},
 		{"drain video --reason r --for -5m", "--for -5m0s: write a duration over zero"},

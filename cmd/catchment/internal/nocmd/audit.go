@@ -20,33 +20,25 @@ import (
 
 func (g *group) audit() *cobra.Command {
 	return g.holder("audit", "Who did what, and was it written down rightly", "The audit log has every change and every refusal, in a chain of hashes.",
-		g.listAudit(),
-		verb("verify", "Check the chain of all records", "catchment audit verify", func(ctx context.Context, _ []string) error {
-			m, err := call(ctx, g, centralv1.FleetClient.VerifyAudit, &centralv1.VerifyAuditRequest{})
-			if err != nil {
-				return err
-			}
-			if err := show(g, m, verifyText); err != nil || m.GetOk() {
-				return err
-			}
-			return fmt.Errorf("the audit log is not what was written: record %d: %s", m.GetBrokenAt(), m.GetDetail())
-		}))
-}
-
-func verifyText(w io.Writer, m *centralv1.VerifyAuditResponse) {
-	if m.GetOk() {
-		fmt.Fprintf(w, "%d records, each as it was written\n", m.GetRecords())
-	}
+		g.listAudit(), g.exportAudit(), g.verifyAudit())
 }
 
 func (g *group) listAudit() *cobra.Command {
 	var r centralv1.ListAuditRequest
 	cmd := verb("list", "The last records, newest first", "catchment audit list --target msk1", func(ctx context.Context, _ []string) error {
-		m, err := call(ctx, g, centralv1.FleetClient.ListAudit, &r)
-		if err != nil {
-			return err
+		all := []*centralv1.AuditRecord{}
+		for want := r.GetLimit(); ; { // an answer has exportPart at least, if there are as many
+			r.Limit = min(want-int32(len(all)), exportPart)
+			m, err := call(ctx, g, centralv1.FleetClient.ListAudit, &r)
+			if err != nil {
+				return err
+			}
+			all = append(all, m.GetRecords()...)
+			if len(m.GetRecords()) < int(r.GetLimit()) || len(all) >= int(want) {
+				return list(g, all, auditTable)
+			}
+			r.Before = all[len(all)-1].GetNumber()
 		}
-		return list(g, m.GetRecords(), auditTable)
 	})
 	f := cmd.Flags()
 	f.Int32VarP(&r.Limit, "limit", "n", 100, "how many (`N`) records")
@@ -114,7 +106,7 @@ func (g *group) backup(ctx context.Context, args []string) (err error) {
 
 func (g *group) restore() *cobra.Command {
 	var dir string
-	cmd := verb("restore FILE", "Make a centre's folder from a backup", "catchment central restore /var/backups/central.jsonl --data /var/lib/catchment-central", func(ctx context.Context, args []string) error {
+	cmd := verb("restore FILE", "Make a centre's folder from a backup", "catchment central restore /var/backups/central.jsonl --data /var/lib/catchment-central/store", func(ctx context.Context, args []string) error {
 		if dir == "" {
 			return exit.Usagef("--data FOLDER is needed: an empty one, or one to be made")
 		}

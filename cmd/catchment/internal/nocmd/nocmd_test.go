@@ -132,6 +132,14 @@ func TestTheExitCodeSaysWhatHappened(t *testing.T) {
 	}
 }
 
+func TestWhoeverTagsIsToldOfTagsThatWait(t *testing.T) {
+	f := fullCentre()
+	r := try(t, "", "--central", f.serve(t), "node", "tag", "msk1", "57629:102", "--meaning", "hall 2")
+	if want := "warning: routes carry 57629:102 from 2026-03-01T12:09:00Z on"; r.code != exit.OK || strings.Count(r.stderr, want) != 1 || strings.Contains(r.stderr, "57629:101") {
+		t.Errorf("exit %d, %q; want %q", r.code, r.stderr, want)
+	}
+}
+
 func TestWhatCouldHitMoreThanMeantIsUsage(t *testing.T) {
 	add := []string{"maintenance", "add", "--start", "now", "--for", "1m", "--reason", "x"}
 	for _, tt := range []struct {

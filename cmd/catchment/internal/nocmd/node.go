@@ -94,9 +94,9 @@ func nodeText(w io.Writer, n *centralv1.Node) {
 	if n.GetGeneration() != n.GetWantedGeneration() {
 		fmt.Fprintf(w, "intent %d in force, %d sent\n", n.GetGeneration(), n.GetWantedGeneration())
 	}
-	grid := output.Grid{Indent: "  ", Titles: []string{"TAG", "MEANING", "SHARED", "SINCE", "BY"}}
+	grid := output.Grid{Indent: "  ", Titles: []string{"TAG", "MEANING", "SHARED", "SINCE", "BY", "ON ROUTES FROM"}}
 	for _, t := range n.GetTags() {
-		grid.Row(cells(t.GetValue(), t.GetMeaning(), yes(t.GetShared(), "shared"), clock(t.GetSince()), t.GetBy())...)
+		grid.Row(cells(t.GetValue(), t.GetMeaning(), yes(t.GetShared(), "shared"), clock(t.GetSince()), t.GetBy(), clock(t.GetAfter()))...)
 	}
 	_ = grid.Write(w) // a buffer takes everything
 	grid = output.Grid{Indent: "  ", Titles: []string{"SERVICE", "STATE", "REASON", "NEIGHBORS", "SINCE", "DETAIL"}}
@@ -124,6 +124,11 @@ func (g *group) tag() *cobra.Command {
 		n, err := call(ctx, g, centralv1.FleetClient.TagNode, &r)
 		if err != nil {
 			return err
+		}
+		for _, t := range n.GetTags() {
+			if t.GetAfter().AsTime().After(g.env.Now()) {
+				g.warn([]string{"routes carry " + t.GetValue() + " from " + clock(t.GetAfter()) + " on: neighbours have seen them change often of late, and could damp them"})
+			}
 		}
 		return show(g, n, nodeText)
 	})

@@ -46,7 +46,7 @@ func TestEveryKindOfFieldHasItsForm(t *testing.T) {
 		{"optional zero", &edgev1.Route{Med: proto.Uint32(0)}, `{"prefix":"","next_hop":"","prepend":0,"communities":[],"med":0,"local_pref":null}`},
 		{"empty lists", &edgev1.WhyResponse{}, `{"decisions":[],"load":[]}`},
 		{"empty map", &structpb.Struct{}, `{"fields":{}}`},
-		{"duration", &edgev1.ApplyRequest{ConfirmWithin: &durationpb.Duration{Seconds: 120}}, `{"config":null,"confirm_within":120}`},
+		{"duration", &edgev1.ApplyRequest{ConfirmWithin: &durationpb.Duration{Seconds: 120}}, `{"config":null,"confirm_within":120,"override_safety":false,"reason":""}`},
 		{"enum", &typepb.EnumValue{Name: "x"}, `{"name":"x","number":0,"options":[]}`},
 	} {
 		t.Run(tt.name, func(t *testing.T) {

@@ -1,0 +1,90 @@
+package identity
+
+import (
+	"context"
+	"crypto/tls"
+	"io"
+	"log"
+	"net"
+	"net/http"
+	"sync/atomic"
+	"time"
+)
+
+const (
+	// headerTime is how long an HTTP client may take for its handshake and again to say
+	// what it wants, bodyTime for all of a body, answerTime to read the answer (a
+	// stranger: others may watch), and idleTime between two requests.
+	headerTime = 10 * time.Second
+	bodyTime   = 30 * time.Second
+	answerTime = time.Minute
+	idleTime   = time.Minute
+)
+
+// Web returns an HTTP server with the limits that every one of the centre has. It
+// counts connections that ended before they had asked for anything. What of the
+// handler needs a caller must be behind Gate.HTTP.
+func (g *Gate) Web(handler http.Handler) *http.Server {
+	return &http.Server{
+		Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			if v, ok := r.Context().Value(visitKey{}).(*visit); ok {
+				v.asked.Store(true)
+			}
+			// It fails for writers that are no connection's: those of tests.
+			_ = http.NewResponseController(w).SetWriteDeadline(time.Now().Add(g.answerTime))
+			handler.ServeHTTP(w, r)
+		}),
+		ReadHeaderTimeout: headerTime,
+		IdleTimeout:       idleTime,
+		MaxHeaderBytes:    maxHeaders,
+		// Each failed handshake would be a line: strangers do not write our log.
+		ErrorLog: log.New(io.Discard, "", 0),
+		ConnContext: func(ctx context.Context, conn net.Conn) context.Context {
+			v := &visit{conn: conn}
+			g.visits.Store(conn, v)
+			return context.WithValue(ctx, visitKey{}, v)
+		},
+		ConnState: g.connState,
+	}
+}
+
+type visitKey struct{}
+
+// visit is one connection for HTTP.
+type visit struct {
+	conn  net.Conn
+	asked atomic.Bool
+}
+
+// known says that the caller has shown who it is.
+func (v *visit) known() {
+	conn := v.conn
+	if secure, ok := conn.(*tls.Conn); ok {
+		conn = secure.NetConn()
+	}
+	known(conn)
+}
+
+// connState counts connections that come to nothing.
+func (g *Gate) connState(conn net.Conn, s http.ConnState) {
+	if s != http.StateClosed && s != http.StateHijacked {
+		return
+	}
+	v, ok := g.visits.LoadAndDelete(conn)
+	if !ok || v.(*visit).asked.Load() {
+		return
+	}
+	addr := conn.RemoteAddr().String()
+	if secure, ok := conn.(*tls.Conn); ok && !secure.ConnectionState().HandshakeComplete {
+		if err := secure.Handshake(); err != nil { // that which it has failed with
+			g.handshakeFailed(addr, err)
+		}
+		return
+	}
+	_ = g.refuse(context.Background(), Refusal{Reason: NoRequest, Addr: addr, Text: "no request came in time"})
+}
+
+// tooMany counts a connection that was closed since there are too many of strangers.
+func (g *Gate) tooMany(conn net.Conn) {
+	_ = g.refuse(context.Background(), Refusal{Reason: TooMany, Addr: conn.RemoteAddr().String(), Text: "too many connections of strangers"})
+}
