@@ -18,7 +18,7 @@ export GOFLAGS := $(strip $(GOFLAGS) -buildvcs=false)
 # Tagged tests are checked like all others.
 TAGS := data
 
-.PHONY: build demo deps test lint bench bench-failover bench-idle fuzz soak data generate clean help
+.PHONY: build demo deps test lint bench bench-failover bench-idle bench-central fuzz soak data generate clean help
 .DEFAULT_GOAL := build
 
 build: ## bin/catchment, bin/catchment-edge and bin/catchment-central, static
@@ -48,6 +48,9 @@ bench-failover: deps ## how long a route outlives its service, beside other prog
 
 bench-idle: deps ## memory and processor time, beside ExaBGP: JSON=FILE
 	go test -run '^$$' -bench Idle -benchtime 1x -timeout 30m ./lab/bench/idle $(if $(JSON),-figures '$(abspath $(JSON))')
+
+bench-central: ## a centre with 100, 1,000 and 10,000 edges: EDGES=100,1000 BASELINE=BINARY JSON=FILE
+	go test -run '^$$' -bench Central -benchtime 1x -timeout 30m ./lab/bench/central $(if $(EDGES),-edges $(EDGES)) $(if $(BASELINE),-baseline '$(abspath $(BASELINE))') $(if $(JSON),-figures '$(abspath $(JSON))')
 
 fuzz: ## each fuzz target for FUZZTIME
 	@set -e; for dir in $$(grep -rl --include='*_test.go' '^func Fuzz' . | xargs -r dirname | sort -u); do \

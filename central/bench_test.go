@@ -3,8 +3,11 @@ package central
 import (
 	"context"
 	"fmt"
+	"strings"
 	"testing"
 	"time"
+
+	"google.golang.org/protobuf/proto"
 
 	centralv1 "github.com/catchment-bgp/catchment/api/central/v1"
 	"github.com/catchment-bgp/catchment/central/store"
@@ -29,6 +32,7 @@ func crowd(b *testing.B, n int) (*Fleet, []*session, *centralv1.Report) {
 		if err := f.report(context.Background(), s, r); err != nil {
 			b.Fatal(err)
 		}
+		s.opened = time.Now().Add(-time.Minute)
 		sessions = append(sessions, s)
 	}
 	f.renew(time.Now())
@@ -47,6 +51,35 @@ func BenchmarkReport(b *testing.B) {
 			for i := 0; b.Loop(); i++ {
 				s := sessions[i%n]
 				if err := f.report(b.Context(), s, r); err != nil {
+					b.Fatal(err)
+				}
+				f.tell(s)
+			}
+		})
+	}
+}
+
+// BenchmarkWrite is what a write that concerns all edges costs for each of them, but
+// for the network: the intent, and the report that confirms it.
+func BenchmarkWrite(b *testing.B) {
+	for _, n := range sizes {
+		b.Run(fmt.Sprint(n), func(b *testing.B) {
+			f, sessions, r := crowd(b, n)
+			for i := 0; b.Loop(); i++ {
+				if i%n == 0 {
+					f.w.fleet["freeze"] = entry[freezeDoc]{doc: freezeDoc{Reason: strings.Repeat("x", i/n%2)}}
+				}
+				s := sessions[i%n]
+				in, _ := f.tell(s)
+				if in == nil {
+					b.Fatal("nothing is told")
+				}
+				if _, err := proto.Marshal(in); err != nil {
+					b.Fatal(err)
+				}
+				ack := proto.CloneOf(r)
+				ack.Generation = in.Generation
+				if err := f.report(b.Context(), s, ack); err != nil {
 					b.Fatal(err)
 				}
 				f.tell(s)

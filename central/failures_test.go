@@ -188,6 +188,28 @@ func TestF7FullNodesKeepWhatNobodyElseCanTake(t *testing.T) {
 	})
 }
 
+func TestF7AllHearAtOnceThatThereIsNoRoom(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := newLab(t, fleet.Limits{MinAnnouncing: 1})
+		edges := l.join(20)
+		pass(time.Minute)
+		quiet := edges[7]
+		if room := quiet.intent().GetRoom(); room < 50e9 {
+			t.Fatalf("room for %v", room)
+		}
+		for _, e := range edges {
+			if e != quiet {
+				e.set(func(e *simEdge) { e.load = 9.5e9 })
+				pass(30 * time.Millisecond) // each by itself is little of the whole
+			}
+		}
+		pass(1500 * time.Millisecond)
+		if room := quiet.intent().GetRoom(); room > 4e9 {
+			t.Errorf("a node that has not reported since believes in room for %v", room)
+		}
+	})
+}
+
 func TestF7WithRoomOneNodeMovesIn180Seconds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := newLab(t, fleet.Limits{MinAnnouncing: 1})

@@ -35,6 +35,7 @@ type Fleet struct {
 	tellHealth func(ok bool)
 
 	view  atomic.Pointer[view]
+	fan   fan
 	dirty chan struct{}
 	ready chan struct{}
 	// leaving is closed when Run ends: watches end with it.
@@ -58,6 +59,7 @@ func NewFleet(s store.Store, settings Settings) *Fleet {
 	f := &Fleet{settings: settings, store: s, audit: audit.New(s, time.Now, settings.Log), log: settings.Log, meters: newMeters(),
 		w: newWorld(settings), sessions: map[string]*session{}, refused: map[string]string{}, spared: identity.NamedRefusals(), news: make(chan struct{}), followed: make(chan struct{}),
 		dirty: make(chan struct{}, 1), ready: make(chan struct{}), leaving: make(chan struct{}), tellHealth: func(bool) {}}
+	f.fan.nodes = map[string]bool{}
 	f.publish.nodes, f.publish.wake = map[string]bool{}, make(chan struct{}, 1)
 	return f
 }
@@ -250,10 +252,10 @@ func (f *Fleet) commit(ctx context.Context, c change) error {
 	return nil
 }
 
-// writeRefusal writes down what a rule of the fleet refused a caller, if it has not
-// had too much written down of late.
-func (f *Fleet) writeRefusal(ctx context.Context, e audit.Entry) error {
-	ok, missed := f.spared.Take(e.Who, time.Now())
+// writeRefusal writes down what a rule of the fleet refused a caller, if its source has
+// not had too much written down of late.
+func (f *Fleet) writeRefusal(ctx context.Context, source string, e audit.Entry) error {
+	ok, missed := f.spared.Take(source, time.Now())
 	if !ok {
 		f.log.Warn("a refusal is not recorded: too many of this caller", "who", e.Who, "target", e.Target, "detail", e.Detail)
 		return nil

@@ -105,15 +105,13 @@ func (f *Fleet) auditRefusal(ctx context.Context, node string, want *centralv1.G
 	if known {
 		return nil
 	}
-	e := audit.Entry{Who: node, Role: "edge", Method: "grant", Target: node + "/" + want.GetService(), Reason: want.GetReason(),
-		Outcome: audit.Refused, Detail: r.GetLimit() + ": " + r.GetReason()}
-	if want.GetOverrideSafety() { // which the edge has not waited with
+	e, source := audit.Entry{Who: node, Role: "edge", Method: "grant", Target: node + "/" + want.GetService(), Reason: want.GetReason(),
+		Outcome: audit.Refused, Detail: r.GetLimit() + ": " + r.GetReason()}, node
+	if want.GetOverrideSafety() { // which the edge has not waited with; what was only refused does not hide it
 		e.Outcome, e.Detail = audit.Done, e.Detail+"; done all the same, by --override-safety"
+		source += "/override"
 	}
-	if e.Outcome == audit.Done {
-		return f.commit(ctx, change{entries: []audit.Entry{e}})
-	}
-	return f.writeRefusal(ctx, e)
+	return f.writeRefusal(ctx, source, e)
 }
 
 // returned is what a report of the holder makes of its grants.

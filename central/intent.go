@@ -124,11 +124,20 @@ func grantProto(g fleet.Grant, revision uint64) *centralv1.Grant {
 		Issued: stamp(g.Issued), Ttl: span(g.TTL), State: string(g.State), Revision: revision, OverrideSafety: g.Override}
 }
 
-// lasting is an intent without what moves all the time: two that are alike in it
-// want the same.
-func lasting(in *centralv1.Intent) {
+// lasting takes out of an intent what moves all the time, and returns what puts it
+// back: two that are alike without it want the same.
+func lasting(in *centralv1.Intent) (restore func()) {
+	sent, generation, report, room, roomAt := in.Sent, in.Generation, in.Report, in.Room, in.RoomAt
 	in.Sent, in.Generation, in.Report, in.Room, in.RoomAt = nil, 0, 0, nil, nil
-	for _, s := range in.Shares {
+	penalties, known := make([]float64, len(in.Shares)), make([]bool, len(in.Shares))
+	for i, s := range in.Shares {
+		penalties[i], known[i] = s.Penalty, s.Known
 		s.Penalty, s.Known = 0, false
+	}
+	return func() {
+		in.Sent, in.Generation, in.Report, in.Room, in.RoomAt = sent, generation, report, room, roomAt
+		for i, s := range in.Shares {
+			s.Penalty, s.Known = penalties[i], known[i]
+		}
 	}
 }

@@ -40,6 +40,7 @@ func desc(name, help string, labels ...string) *prometheus.Desc {
 var (
 	descBuild      = desc("build_info", "1; the label tells the version.", "version")
 	descStreams    = desc("streams", "Streams of edges at this centre.")
+	descBehind     = desc("streams_behind", "Streams whose edges have not confirmed the newest intent sent to them.")
 	descNodes      = desc("nodes", "Nodes that the centre knows, by whether they are in contact.", "seen")
 	descGrants     = desc("grants", "Grants that have not been given back.", "service", "kind", "state")
 	descOverridden = desc("safety_overrides", "Grants, windows and overrides in force in spite of a limit.")
@@ -64,6 +65,7 @@ func (f *Fleet) Collect(ch chan<- prometheus.Metric) {
 	defer f.mu.RUnlock()
 	gauge(descBuild, 1, f.settings.Version)
 	gauge(descStreams, float64(len(f.sessions)))
+	gauge(descBehind, float64(f.behind()))
 	gauge(descFrozen, number(f.w.frozen() != ""))
 	gauge(descLeads, number(leads))
 	gauge(descOverridden, float64(f.w.overridden(now)))
@@ -93,6 +95,18 @@ func (f *Fleet) Collect(ch chan<- prometheus.Metric) {
 		gauge(descAnnouncing, float64(c.Announcing), service)
 		gauge(descWithdrawn, c.Withdrawn, service)
 	}
+}
+
+// behind counts the streams whose edges have not confirmed what was sent last; under
+// the lock.
+func (f *Fleet) behind() int {
+	n := 0
+	for name, s := range f.sessions {
+		if l := f.w.local[name]; l.Epoch != s.epoch || l.report().GetGeneration() < s.generation {
+			n++
+		}
+	}
+	return n
 }
 
 // overridden counts what stands in spite of a limit.

@@ -14,6 +14,7 @@ import (
 	"strings"
 	"time"
 
+	centralv1 "github.com/catchment-bgp/catchment/api/central/v1"
 	"github.com/catchment-bgp/catchment/central/store"
 )
 
@@ -113,28 +114,54 @@ func (f *Fleet) tellOthers(ctx context.Context, nodes []string) error {
 	return f.commit(ctx, c)
 }
 
-// material reports whether something has changed that another centre decides by.
-func material(a, b liveDoc) bool {
-	return a.Epoch != b.Epoch || a.Up != b.Up || !a.Moved.Equal(b.Moved) || !maps.Equal(a.Keeps, b.Keeps) || gist(a) != gist(b)
+// material reports whether something has changed, since what the store has, that
+// another centre decides by. Which intent is in force is none of it: what that says of
+// keeping is.
+func material(stored, l liveDoc) bool {
+	return stored.Epoch != l.Epoch || stored.Up != l.Up || !stored.Moved.Equal(l.Moved) || !maps.Equal(stored.Keeps, l.Keeps) ||
+		gist(stored) != gist(l) || drifted(stored.report(), l.report())
 }
 
-// gist is what matters of a report to others, with loads in steps of 5 % of the capacity.
+const (
+	// loadStep is by how much of its capacity a link's load must have changed to be
+	// worth a write, and penaltyStep by how much a flap penalty.
+	loadStep    = 0.05
+	penaltyStep = 250
+)
+
+// drifted reports whether figures have changed by much; the gists are the same.
+func drifted(a, b *centralv1.Report) bool {
+	for i, link := range b.GetLinks() {
+		if math.Abs(link.GetLoad()-a.GetLinks()[i].GetLoad()) > loadStep*max(1, link.GetCapacity()) {
+			return true
+		}
+	}
+	for i, n := range b.GetNeighbors() {
+		if math.Abs(n.GetFlapPenalty()-a.GetNeighbors()[i].GetFlapPenalty()) >= penaltyStep {
+			return true
+		}
+	}
+	return false
+}
+
+// gist is what matters of a report to others, but for what changes all the time.
 func gist(l liveDoc) uint64 {
 	h := fnv.New64a()
 	r := l.report()
+	fmt.Fprintln(h, len(r.GetServices()), len(r.GetLinks()), len(r.GetNeighbors()), len(r.GetWindows()))
 	for _, s := range r.GetServices() {
 		fmt.Fprint(h, s.GetName(), s.GetState(), s.GetReason(), s.GetHard(), "\x00")
 	}
 	for _, link := range r.GetLinks() {
-		fmt.Fprint(h, link.GetName(), link.GetCapacity(), link.GetKnown(), link.GetStale(), math.Round(20*link.GetLoad()/max(1, link.GetCapacity())), "\x00")
+		fmt.Fprint(h, link.GetName(), link.GetCapacity(), link.GetKnown(), link.GetStale(), "\x00")
 	}
 	for _, n := range r.GetNeighbors() {
-		fmt.Fprint(h, n.GetName(), n.GetSession(), n.GetRung(), math.Round(n.GetFlapPenalty()/250), "\x00")
+		fmt.Fprint(h, n.GetName(), n.GetSession(), n.GetRung(), "\x00")
 	}
 	for _, w := range r.GetWindows() {
 		fmt.Fprint(h, w.GetId(), w.GetPhase(), "\x00")
 	}
-	fmt.Fprint(h, len(r.GetWants()), r.GetHeld(), r.GetGeneration())
+	fmt.Fprint(h, len(r.GetWants()), r.GetHeld())
 	return h.Sum64()
 }
 

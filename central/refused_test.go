@@ -31,6 +31,15 @@ func TestAnEdgeDoesNotFillTheAuditLogByBeingRefused(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
+		// The one that was done in spite of the limit is not hidden by the others.
+		over := &centralv1.GrantRequest{Id: "over", Service: video, OverrideSafety: true, Reason: "fire"}
+		if err := l.f.auditRefusal(t.Context(), "n01", over, &centralv1.Refusal{Id: over.Id, Limit: "min_announcing", Reason: "too few"}); err != nil {
+			t.Fatal(err)
+		}
+		last, err := l.f.audit.List(t.Context(), audit.Filter{Who: "n01", Limit: 1})
+		if err != nil || last[0].Outcome != audit.Done || last[0].Reason != "fire" {
+			t.Errorf("%+v, %v", last, err)
+		}
 		if n := len(records); n < 10 || n > 12 || !strings.Contains(records[0].Detail, "more not recorded") {
 			t.Errorf("%d records, the last: %+v", n, records[0])
 		}

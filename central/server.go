@@ -30,9 +30,12 @@ const (
 	keepaliveTime = 15 * time.Second
 	keepaliveWait = 10 * time.Second
 	keepaliveMin  = 5 * time.Second
-	// bufferSize is that of each direction of a connection; intents are small, and
-	// there are many edges.
-	bufferSize = 4 << 10
+	// writeBuffer is shared by all connections. They have no buffer for reading: the one
+	// of TLS is enough.
+	writeBuffer = 4 << 10
+	// onTheWay is how much may be on its way to us. It is fixed: to find a better one each
+	// message would be answered by a ping, and reports are small.
+	onTheWay = 64 << 10
 	// leaveTime bounds the wait for calls at the end.
 	leaveTime = 2 * time.Second
 	// idleTime is how long a connection without a call is kept: an edge always has one.
@@ -73,7 +76,8 @@ func NewServer(f *Fleet, id Identity) (*Server, error) {
 	options := append(gate.ServerOptions(),
 		grpc.KeepaliveParams(keepalive.ServerParameters{Time: keepaliveTime, Timeout: keepaliveWait, MaxConnectionIdle: idleTime}),
 		grpc.KeepaliveEnforcementPolicy(keepalive.EnforcementPolicy{MinTime: keepaliveMin, PermitWithoutStream: true}),
-		grpc.ReadBufferSize(bufferSize), grpc.WriteBufferSize(bufferSize))
+		grpc.ReadBufferSize(0), grpc.WriteBufferSize(writeBuffer),
+		grpc.StaticStreamWindowSize(onTheWay), grpc.StaticConnWindowSize(onTheWay))
 	s := &Server{f: f, gate: gate, grpc: grpc.NewServer(options...), local: local, files: id.Files}
 	centralv1.RegisterEdgesServer(s.grpc, &edges{f: f, gate: gate, ca: id.CA})
 	centralv1.RegisterFleetServer(s.grpc, &api{f: f, ca: id.CA})

@@ -216,7 +216,7 @@ func (f *Fleet) report(ctx context.Context, s *session, r *centralv1.Report) err
 		return errReplaced
 	}
 	s.reports++
-	before, known := f.w.heardOf(s.node)
+	before, _ := f.w.heardOf(s.node)
 	l := liveDoc{Epoch: s.epoch, Replica: f.settings.Replica, Number: s.epoch<<32 | s.reports, At: now, Up: true,
 		Moved: movedAt(r, before, now), Keeps: s.inForce(r.GetGeneration()), Wanted: s.generation}
 	l.Report.m = r
@@ -224,7 +224,7 @@ func (f *Fleet) report(ctx context.Context, s *session, r *centralv1.Report) err
 		l.Skew = c.Sub(now)
 	}
 	f.w.local[s.node] = l
-	stale := now.Sub(f.w.live.get(s.node).At) > lastSeenEvery
+	stored := f.w.live.get(s.node)
 	wanted := func(id string) bool {
 		return slices.ContainsFunc(r.GetWants(), func(g *centralv1.GrantRequest) bool { return g.GetId() == id })
 	}
@@ -232,7 +232,7 @@ func (f *Fleet) report(ctx context.Context, s *session, r *centralv1.Report) err
 	maps.DeleteFunc(s.waiting, func(id string, _ time.Time) bool { return !wanted(id) })
 	f.mu.Unlock()
 	f.meters.reports.Inc()
-	if !known || stale || material(before, l) {
+	if now.Sub(stored.At) > lastSeenEvery || material(stored, l) {
 		f.toPublish(s.node)
 	}
 	f.touch()
@@ -294,7 +294,13 @@ func (f *Fleet) tell(s *session) (*centralv1.Intent, time.Time) {
 	again := s.sentAt.Add(resendEvery)
 	newer := live.Number > s.answered
 	leased := len(in.Grants) > 0 && newer
-	roomier := newer && in.Room != nil && differs(s.room, in.GetRoom())
+	roomier := in.Room != nil && differs(s.room, in.GetRoom())
+	if roomier && !newer { // less room is told at once, more with the answer to a report
+		roomier = in.GetRoom() < s.room && !now.Before(s.sentAt.Add(roomPause))
+		if in.GetRoom() < s.room && !roomier {
+			next = earlier(next, s.sentAt.Add(roomPause))
+		}
+	}
 	dearer := penalties(in) > s.penalty+dear
 	if s.generation != 0 && content == s.content && !leased && !roomier && !dearer && now.Before(again) {
 		return nil, earlier(next, again)
@@ -323,10 +329,10 @@ func penalties(in *centralv1.Intent) (sum float64) {
 	return sum
 }
 
-// digest tells intents apart that want different things.
+// digest tells intents apart that want different things. It leaves the intent as it
+// was.
 func digest(in *centralv1.Intent, keeps map[string]uint64) uint64 {
-	in = proto.CloneOf(in)
-	lasting(in)
+	defer lasting(in)()
 	h := fnv.New64a()
 	text, err := proto.MarshalOptions{Deterministic: true}.Marshal(in)
 	if err != nil {
@@ -338,6 +344,10 @@ func digest(in *centralv1.Intent, keeps map[string]uint64) uint64 {
 	}
 	return h.Sum64()
 }
+
+// roomPause is the least time between two intents that only say that there is less
+// room.
+const roomPause = time.Second
 
 // differs reports whether two figures are more than a tenth apart.
 func differs(a, b float64) bool { return max(a, b)-min(a, b) > 0.1*max(a, b) }

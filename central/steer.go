@@ -46,19 +46,67 @@ func (f *Fleet) renew(now time.Time) *view {
 	f.mu.RLock()
 	v := newView(f.w, now)
 	f.mu.RUnlock()
+	tighter := v.tighter(f.view.Load()) // nobody else renews
 	before := f.view.Swap(v)
 	f.mu.Lock()
 	close(f.news)
 	f.news = make(chan struct{})
 	f.mu.Unlock()
-	if before == nil || before.first != v.first || before.second != v.second || !sameShares(before.shares, v.shares) {
-		f.wakeAll()
-	}
+	f.fan.add(before, v, tighter)
+	f.fanOut(now)
 	return v
 }
 
-func sameShares(a, b map[string][]fleet.Share) bool {
-	return maps.EqualFunc(a, b, func(x, y []fleet.Share) bool { return slices.Equal(x, y) })
+// fanEach is how much time must pass, for each edge that is woken, before others are
+// woken for a new view: what is worth a tenth of a processor to know is not worth all
+// of it to tell. An edge that is not woken hears with its next report.
+const fanEach = 500 * time.Microsecond
+
+// fan has whom the views concern that came since edges were last woken for one. It
+// belongs to the loop that renews the view.
+type fan struct {
+	all   bool
+	nodes map[string]bool
+	next  time.Time // when edges may be woken
+}
+
+// add adds those whom a view concerns: all when somebody moved or there is tighter room,
+// else those whose shares have changed, and those at an AS that others were charged at.
+func (d *fan) add(before, v *view, tighter bool) {
+	if before == nil || tighter || before.first != v.first || before.second != v.second {
+		d.all = true
+	}
+	if d.all {
+		return
+	}
+	charged := map[uint32]bool{}
+	for asn, p := range v.penalty {
+		if p > before.penalty[asn]+dear {
+			charged[asn] = true
+		}
+	}
+	for name, shares := range v.shares {
+		if !slices.Equal(shares, before.shares[name]) || slices.ContainsFunc(shares, func(s fleet.Share) bool { return charged[s.ASN] }) {
+			d.nodes[name] = true
+		}
+	}
+}
+
+// fanOut wakes the edges whom views concern, unless that was done just now.
+func (f *Fleet) fanOut(now time.Time) {
+	if now.Before(f.fan.next) || !f.fan.all && len(f.fan.nodes) == 0 {
+		return
+	}
+	f.mu.RLock()
+	defer f.mu.RUnlock()
+	woken := 0
+	for name, s := range f.sessions {
+		if f.fan.all || f.fan.nodes[name] {
+			s.poke()
+			woken++
+		}
+	}
+	f.fan = fan{nodes: map[string]bool{}, next: now.Add(time.Duration(woken) * fanEach)}
 }
 
 // leads reports whether this is the first of the centres that are alive.

@@ -104,9 +104,10 @@ type view struct {
 	at    time.Time
 	fleet fleet.Fleet
 	place map[string]int // of a node in fleet.Nodes
-	// room is how much load each announcing node could take, and roomAll all of them.
-	room    map[string]float64
-	roomAll float64
+	// room is how much load each announcing node could take, and roomAll all of them,
+	// of roomOf that they can carry. roomTold is roomAll of the view that was news.
+	room                      map[string]float64
+	roomAll, roomOf, roomTold float64
 	// roomKnown is false where nobody's capacity is known.
 	roomKnown bool
 	// first moved last, second before it.
@@ -124,6 +125,9 @@ type mover struct {
 
 // brim is how full another node may get by load control alone.
 const roomBrim = fleet.Brim
+
+// roomStep is how much less room, as a share of the capacity, is news to all.
+const roomStep = 0.02
 
 func newView(w *world, now time.Time) *view {
 	v := &view{at: now, fleet: w.fleetAt(now), place: map[string]int{}, room: map[string]float64{},
@@ -151,6 +155,22 @@ func (v *view) addRoom(n fleet.Node) {
 	room := max(0, roomBrim*n.Capacity-n.Load.Value)
 	v.room[n.Name], v.roomKnown = room, true
 	v.roomAll += room
+	v.roomOf += n.Capacity
+}
+
+// tighter reports whether there is much less room than at the view that was news to
+// all last: nodes that are about to shed load are to know before they do, and not when
+// they report next.
+func (v *view) tighter(before *view) bool {
+	v.roomTold = v.roomAll
+	if before == nil || v.roomAll >= before.roomTold {
+		return false
+	}
+	if before.roomTold-v.roomAll > roomStep*v.roomOf {
+		return true
+	}
+	v.roomTold = before.roomTold
+	return false
 }
 
 func (v *view) addMove(n fleet.Node) {

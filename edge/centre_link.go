@@ -27,10 +27,12 @@ import (
 )
 
 const (
-	// connectTime bounds the wait for a connection, firstTime that for the first
-	// intent on it, and silentTime that for the next: the centre says all again every
-	// 20 s.
+	// connectTime bounds the wait for a connection, greetTime that for the handshakes on
+	// it, which take their turn at a centre that all edges come back to, firstTime that
+	// for the first intent, and silentTime that for the next: the centre says all again
+	// every 20 s.
 	connectTime = 3 * time.Second
+	greetTime   = 10 * time.Second
 	firstTime   = 15 * time.Second
 	silentTime  = 65 * time.Second
 	// Between two tries of all centres passes retryLeast at first, later retryMost.
@@ -41,6 +43,8 @@ const (
 	lookEvery = 30 * time.Second
 	// The connection is tried when it has been silent for pingAfter.
 	pingAfter, pingWait = 10 * time.Second, 5 * time.Second
+	// onTheWay is how much of the centre's may be on its way, in bytes.
+	onTheWay = 64 << 10
 )
 
 // centreNews is what the loop hears of the centre: an intent, or with none that the
@@ -208,6 +212,7 @@ func (l *centreLink) identity() (credentials.TransportCredentials, [32]byte, err
 var (
 	errFilesChanged = errors.New("the files of the identity have changed")
 	errSilent       = errors.New("the centre is silent")
+	errSlow         = fmt.Errorf("no connection within %s, or no handshake on it within %s", connectTime, greetTime)
 )
 
 // stream connects to one centre and stays until the stream ends. heard: it said
@@ -220,26 +225,44 @@ func (l *centreLink) stream(ctx context.Context, address string) (heard, again b
 	options := []grpc.DialOption{
 		grpc.WithTransportCredentials(creds),
 		grpc.WithKeepaliveParams(keepalive.ClientParameters{Time: pingAfter, Timeout: pingWait}),
-		grpc.WithConnectParams(grpc.ConnectParams{Backoff: backoff.DefaultConfig, MinConnectTimeout: connectTime}),
+		grpc.WithConnectParams(grpc.ConnectParams{Backoff: backoff.DefaultConfig, MinConnectTimeout: connectTime + greetTime}),
 		grpc.WithDisableServiceConfig(), grpc.WithNoProxy(),
+		// To find a better window each intent would be answered by a ping.
+		grpc.WithStaticStreamWindowSize(onTheWay), grpc.WithStaticConnWindowSize(onTheWay),
 	}
-	if l.dial != nil {
-		options = append(options, grpc.WithContextDialer(l.dial))
-	}
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	slow := time.AfterFunc(connectTime, func() { cancel(errSlow) })
+	options = append(options, grpc.WithContextDialer(func(ctx context.Context, address string) (net.Conn, error) {
+		raw, err := l.open(ctx, address)
+		if err == nil {
+			slow.Reset(greetTime)
+		}
+		return raw, err
+	}))
 	conn, err := grpc.NewClient("passthrough:///"+address, options...)
 	if err != nil {
 		return false, false, err
 	}
 	defer conn.Close()
-	ctx, cancel := context.WithCancelCause(ctx)
-	defer cancel(nil)
-	slow := time.AfterFunc(connectTime, func() { cancel(fmt.Errorf("no connection within %s", connectTime)) })
 	stream, err := centralv1.NewEdgesClient(conn).Connect(ctx)
-	if !slow.Stop() || err != nil {
+	switch {
+	case !slow.Stop(): // ctx ends any moment, if it has not
+		return false, false, errSlow
+	case err != nil:
 		return false, false, cause(ctx, err)
 	}
 	heard, err = l.talk(ctx, cancel, stream, address, digest)
 	return heard, errors.Is(err, errFilesChanged), err
+}
+
+// open makes a connection.
+func (l *centreLink) open(ctx context.Context, address string) (net.Conn, error) {
+	if l.dial != nil {
+		return l.dial(ctx, address)
+	}
+	var d net.Dialer
+	return d.DialContext(ctx, "tcp", address)
 }
 
 // cause is why a context has ended, if it has.

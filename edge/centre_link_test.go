@@ -107,6 +107,37 @@ func TestACentreThatFallsSilentIsLeft(t *testing.T) {
 	})
 }
 
+func TestAConnectionThatComesWhenTheWaitIsOverDoesNoHarm(t *testing.T) {
+	for range 200 {
+		bubble(t, func(t *testing.T, w *world) {
+			c := newCentreFake()
+			defer c.kill()
+			late := true // until the first try is over
+			dial := func(ctx context.Context, address string) (net.Conn, error) {
+				if late {
+					late = false
+					<-time.After(connectTime)
+				}
+				return c.dial(context.WithoutCancel(ctx), address)
+			}
+			faults := []string{}
+			up := make(chan struct{}, 1)
+			l := OpenLink(t.Context(), config.Central{Addresses: []string{"127.0.0.1:7179"}, Insecure: true}, "n1", dial, func(n LinkNews) {
+				if n.Up {
+					up <- struct{}{}
+				} else {
+					faults = append(faults, n.Fault)
+				}
+			})
+			<-up
+			l.Close()
+			if len(faults) > 1 || len(faults) == 1 && faults[0] != errSlow.Error() {
+				t.Fatalf("%q", faults)
+			}
+		})
+	}
+}
+
 func TestAReloadSaysHelloAgainAndLetsTheCentreGo(t *testing.T) {
 	governed(t, func(t *testing.T, w *world, c *centreFake) {
 		c.wants(func(in *centralv1.Intent) { in.Tags = []*centralv1.Tag{{Value: "57629:201"}} })

@@ -34,7 +34,7 @@ func (s serverCredentials) ServerHandshake(raw net.Conn) (net.Conn, credentials.
 		known(raw)
 		return raw, authInfo{verdict: s.gate.devVerdict(raw.RemoteAddr().String())}, nil
 	}
-	conn, info, err := credentials.NewTLS(s.gate.cfg.Files.ServerTLS()).ServerHandshake(raw)
+	conn, info, err := s.gate.handshake(raw)
 	if err != nil {
 		s.gate.handshakeFailed(raw.RemoteAddr().String(), err)
 		return nil, nil, err
@@ -53,6 +53,10 @@ func (g *Gate) devVerdict(addr string) verdict {
 
 // handshakeFailed counts a connection that never came to TLS, by why.
 func (g *Gate) handshakeFailed(addr string, err error) {
+	if errors.Is(err, errBusy) { // nobody's fault
+		g.count(Busy)
+		return
+	}
 	reason := NoHandshake
 	var record tls.RecordHeaderError
 	var timeout net.Error

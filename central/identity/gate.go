@@ -11,6 +11,7 @@ import (
 	"sync"
 	"time"
 
+	"google.golang.org/grpc/credentials"
 	"google.golang.org/grpc/peer"
 )
 
@@ -47,6 +48,8 @@ type Gate struct {
 	// How long a call that is no stream, the body of one in JSON and the answer to a
 	// stranger may take.
 	callTime, bodyTime, answerTime time.Duration
+	turns                          turns
+	tls                            credentials.TransportCredentials // nil with Dev
 }
 
 // New returns a Gate, or says what its configuration lacks.
@@ -67,6 +70,8 @@ func New(cfg Config) (*Gate, error) {
 	if cfg.Files == nil {
 		return nil, errors.New("identity: no certificate; give one, or use --dev on loopback")
 	}
+	g.turns = newTurns()
+	g.tls = g.serverTLS()
 	return g, nil
 }
 
@@ -259,9 +264,7 @@ func (g *Gate) speaks(p Peer, v verdict, method, node string) *Refusal {
 
 // refuse counts and reports a refusal, and returns what the caller is told.
 func (g *Gate) refuse(ctx context.Context, r Refusal) error {
-	if g.cfg.Counter != nil {
-		g.cfg.Counter.Refused(r.Reason)
-	}
+	g.count(r.Reason)
 	from, now := source(r.Peer, r.Addr), g.cfg.Now()
 	g.limiter.refused(from, now)
 	all := g.strangers
@@ -273,6 +276,12 @@ func (g *Gate) refuse(ctx context.Context, r Refusal) error {
 		g.cfg.Refused(ctx, r)
 	}
 	return r.status()
+}
+
+func (g *Gate) count(r Reason) {
+	if g.cfg.Counter != nil {
+		g.cfg.Counter.Refused(r)
+	}
 }
 
 // Deny refuses a call from its handler: counted, charged and reported like the

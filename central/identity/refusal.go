@@ -25,6 +25,7 @@ const (
 	NotTLS        Reason = "not_tls"      // plain text, or noise, where TLS is spoken
 	NoHandshake   Reason = "no_handshake" // the TLS handshake failed otherwise
 	NoRequest     Reason = "no_request"   // a connection for HTTP ended before it asked for anything
+	Busy          Reason = "busy"         // too many connections began at once; never audited
 	CrossOrigin   Reason = "cross_origin" // a browser was made to send it by another site
 	BadToken      Reason = "bad_token"    // a join token that is unknown, used or expired, or a bad request with it
 )

@@ -87,3 +87,21 @@ func TestF2AConfigurationThatNobodyConfirmsGoesBackByItself(t *testing.T) {
 		}
 	})
 }
+
+func TestF2AConfigurationThatTakesAwayMoreThanTheBudgetIsRefused(t *testing.T) {
+	inFleet(t, 20, fleet.Limits{MinAnnouncing: 2, MaxWithdrawn: 0.34}, func(t *testing.T, w *world) {
+		taken := 0
+		w.all(func(n *node) {
+			edits := []string{"198.51.100.", "203.0.113."} // what is announced today is announced no more
+			if _, _, err := n.edge.Apply(t.Context(), n.config(edits...), nil, []byte(n.text(edits...)), edge.ApplyOptions{ConfirmWithin: time.Hour}); err == nil {
+				taken++
+			} else if !strings.Contains(err.Error(), string(fleet.MaxWithdrawn)) {
+				t.Errorf("%s: %v", n.name, err)
+			}
+		})
+		w.pass(time.Minute)
+		if left := w.count(func(f face) bool { return f.prefix == "198.51.100.0/24" }); taken == 0 || left < 14 {
+			t.Errorf("%d of 20 took it up, and at %d the prefix of old is left", taken, left)
+		}
+	})
+}

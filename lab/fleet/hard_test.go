@@ -29,23 +29,24 @@ func TestOneBadHardCheckPushedToAllLeavesTheLast(t *testing.T) {
 	}
 }
 
-func TestOneBadHardCheckPushedToAllKeepsTheLastWhenTheCentreIsLostToo(t *testing.T) {
+func TestOneBadHardCheckPushedToAllLeavesTheLastWhenTheCentreGoesAway(t *testing.T) {
 	inFleet(t, 20, fleet.Limits{MinAnnouncing: 3}, func(t *testing.T, w *world) {
 		w.all(func(n *node) { n.fails("web", "404") })
 		w.pass(time.Minute)
 		w.centres[centreA].kill()
-		w.pass(30 * time.Second)
-		if got := w.count(deprefers); got != 3 {
-			t.Errorf("%d stay for as long as the centre's word holds", got)
-		}
-		w.pass(10 * time.Minute) // fail static: what is announced stays
-		if got := w.count(deprefers); got != 3 || w.announcing() != 3 {
-			t.Errorf("%d announce, %d of them on their top rung, without the centre; 3 are to", w.announcing(), got)
+		w.pass(5 * time.Minute) // the last do not go with the centre
+		if got := w.count(deprefers); got != 3 || w.low() != 3 {
+			t.Errorf("%d stay on their top rung, at times %d", got, w.low())
 		}
 		w.all(func(n *node) { n.fails("web", "") })
 		w.pass(time.Minute)
 		if w.announcing() != 20 {
 			t.Errorf("%d of 20 are back", w.announcing())
+		}
+		w.all(func(n *node) { n.fails("web", "404") }) // a failure that comes later withdraws
+		w.pass(time.Second)
+		if w.announcing() != 0 {
+			t.Errorf("%d announce a dead service without anybody's word", w.announcing())
 		}
 	})
 }

@@ -130,12 +130,12 @@ func (s *side) startFloor(atOnce int) {
 
 type moment struct {
 	at           time.Time
-	own, helping usage
+	own, helping bench.Usage
 	helpers      int
 }
 
 func (s *side) moment() moment {
-	own, err := usageOf(s.speaker.PID(), false)
+	own, err := bench.UsageOf(s.speaker.PID(), false)
 	if err != nil {
 		s.b.Fatal(err)
 	}
@@ -150,11 +150,11 @@ func (s *side) moment() moment {
 func (s *side) since(from moment) figures {
 	to := s.moment()
 	passed := to.at.Sub(from.at)
-	share := func(a, b usage) float64 { return float64(b.cpu-a.cpu) / float64(passed) }
+	share := func(a, b bench.Usage) float64 { return float64(b.CPU-a.CPU) / float64(passed) }
 	return figures{
-		Neighbors: len(s.neighbors), RSS: to.own.rss, CPU: share(from.own, to.own),
-		Switches: float64(to.own.switches-from.own.switches) / passed.Seconds(),
-		Helpers:  to.helpers, HelpersRSS: to.helping.rss, HelpersCPU: share(from.helping, to.helping),
+		Neighbors: len(s.neighbors), RSS: to.own.RSS, CPU: share(from.own, to.own),
+		Switches: float64(to.own.Switches-from.own.Switches) / passed.Seconds(),
+		Helpers:  to.helpers, HelpersRSS: to.helping.RSS, HelpersCPU: share(from.helping, to.helping),
 	}
 }
 
