@@ -99,7 +99,7 @@ func (d *document) addLine(no int, text string, level int, folded bool, cut bool
 	case isRule(trimmed):
 		l.role = roleRule
 	case !cut:
-		l.tokens = scan(text)
+		l.tokens = d.words.scan(text)
 	}
 	d.lines = append(d.lines, l)
 	if cut {
@@ -204,9 +204,11 @@ const longestMeaning = 1000
 // squeeze makes single blanks of many.
 func squeeze(s string) string { return strings.Join(strings.Fields(s), " ") }
 
-// bare takes bullets and blanks off both ends.
+// bare takes bullets and blanks off both ends. A > at the end may close a name.
 func bare(s string) string {
-	return strings.TrimFunc(s, func(r rune) bool { return unicode.IsSpace(r) || strings.ContainsRune("-*•·>+#|=_~–—.", r) })
+	s = strings.TrimLeftFunc(s, func(r rune) bool { return unicode.IsSpace(r) || strings.ContainsRune("-*•·>+#|=_~–—.", r) })
+	s = strings.TrimSuffix(strings.TrimSuffix(strings.TrimRight(s, " \t"), "->"), "=>")
+	return strings.TrimRightFunc(s, func(r rune) bool { return unicode.IsSpace(r) || strings.ContainsRune("-*•·+#|=_~–—.", r) })
 }
 
 // settleOwner finds the owner, if the text did not name one: the one of the options, or

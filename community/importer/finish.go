@@ -151,10 +151,40 @@ func (d *document) bracketLegends(meaning string, names []string) []registry.Leg
 	if !strings.Contains(meaning, "=") {
 		return nil
 	}
-	for _, name := range names {
-		out = append(out, d.bracketItems(meaning, name)...)
+	for i, name := range names {
+		if slices.Contains(names[:i], name) {
+			continue
+		}
+		items := d.bracketItems(meaning, name)
+		if len(items) == 0 {
+			items = d.bound(meaning, name)
+		}
+		out = append(out, items...)
 	}
 	return out
+}
+
+// bound reads "n = 1..3" in a meaning: the digits that a variable may be.
+func (d *document) bound(meaning, name string) []registry.Legend {
+	for at := 0; at < len(meaning); {
+		i := strings.Index(meaning[at:], name)
+		if i < 0 {
+			return nil
+		}
+		i += at
+		at = i + len(name)
+		if i > 0 && !strings.ContainsRune(" (,;", rune(meaning[i-1])) {
+			continue
+		}
+		after, ok := strings.CutPrefix(strings.TrimLeft(meaning[at:], " "), "=")
+		if !ok {
+			continue
+		}
+		if digits, _ := cutDigits(strings.TrimSpace(after)); digits != "" {
+			return []registry.Legend{d.item(name, digits, strings.TrimRight(meaning[:i], " ,;(:-"))}
+		}
+	}
+	return nil
 }
 
 // legendKind is the kind that legends say.

@@ -71,7 +71,7 @@ func (d *document) clause(text, name string) (registry.Legend, bool) {
 // several, each is for what stands after the one before it.
 func (d *document) bracketItems(text, name string) []registry.Legend {
 	var items []registry.Legend
-	from := 0
+	from, after := 0, false
 	for at := 0; at < len(text) && len(items) < mostItems; {
 		open := strings.IndexByte(text[at:], '(')
 		if open < 0 {
@@ -93,10 +93,19 @@ func (d *document) bracketItems(text, name string) []registry.Legend {
 		if rest = strings.TrimSpace(rest); digits == "" || !strings.HasPrefix(rest, ")") {
 			continue
 		}
-		meaning := strings.Trim(trimJoin(text[from:open]), " ,;.")
-		items = append(items, d.item(name, digits, meaning))
-		from = len(text) - len(rest) + 1
-		at = from
+		end := len(text) - len(rest) + 1
+		meaning := text[from:open]
+		if from == 0 && !hasLetterOrDigit(meaning) || after {
+			// The brackets stand before what they are about.
+			after = true
+			next := strings.IndexByte(text[end:], '(')
+			if next < 0 {
+				next = len(text) - end
+			}
+			meaning = text[end : end+next]
+		}
+		items = append(items, d.item(name, digits, strings.Trim(trimJoin(meaning), " ,;.")))
+		from, at = end, end
 	}
 	return items
 }

@@ -46,7 +46,7 @@ func dictionary() (exact, stems map[string]flags) {
 		{fNoExport, "no-export no_export noexport no-export-subconfed no_export_subconfed"},
 		{fNoAdvertise, "no-advertise no_advertise noadvertise"},
 		{fFrom | fEnglish, "from via through"},
-		{fFrom, "от из с через від з із desde von aus vom"},
+		{fFrom, "от из с через від з із desde de von aus vom"},
 		{fTo | fEnglish, "to towards toward into over at in"},
 		{fTo, "в во на к до сторону у hacia hasta al nach zu an in gegenüber richtung"},
 		{fFor, "for для para für"},

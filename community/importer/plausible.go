@@ -6,8 +6,12 @@ import (
 	"github.com/catchment-bgp/catchment/community"
 )
 
-// isTime reports whether a text is the hour and minute, or with the second, of a day.
+// isTime reports whether a text is the hour and minute, or with the second, of a day, or
+// from one to another.
 func isTime(text string) bool {
+	if from, to, ok := strings.Cut(text, "-"); ok && strings.Count(text, ":") == 2 && strings.Contains(from, ":") {
+		return isTime(from) && isTime(to)
+	}
 	parts := strings.Split(text, ":")
 	for i, p := range parts {
 		if len(p) > 2 || p == "" || strings.Trim(p, "0123456789") != "" || i > 0 && (len(p) != 2 || p > "59") {

@@ -40,7 +40,7 @@ func (d *document) inUse(lines []attribute) []registry.Use {
 
 func (d *document) usesIn(statement string, no int) []registry.Use {
 	var out []registry.Use
-	for _, t := range plausible(statement, scan(statement), d.owner) {
+	for _, t := range plausible(statement, d.words.scan(statement), d.owner) {
 		source := registry.Source{File: d.file, Line: no, Date: d.date}
 		if t.err == nil {
 			out = append(out, registry.Use{Pattern: t.pattern, Source: source})

@@ -158,7 +158,8 @@ func readObjectWith(words *lexicon, o *object, file string, opt Options) Result 
 		return Result{}
 	}
 	d := newDocument(file, opt)
-	d.words = words
+	d.words, d.lines = words, words.lines[:0]
+	defer func() { words.lines = d.lines }()
 	if n, ok := asNumber(o.key); ok && o.class == "aut-num" {
 		d.owner = n
 	}
@@ -170,7 +171,7 @@ func readObjectWith(words *lexicon, o *object, file string, opt Options) Result 
 			documented = true
 			d.addLine(a.no, a.value, 0, a.folded, a.cut)
 		case "import", "export", "default", "mp-import", "mp-export", "mp-default", "import-via", "export-via":
-			if strings.IndexByte(a.value, ':') >= 0 || strings.IndexByte(a.value, ',') >= 0 {
+			if a.folded || strings.Contains(a.value, "ommunit") || strings.Contains(a.value, "OMMUNIT") {
 				policy = append(policy, a)
 			}
 		case "last-modified", "created":
@@ -200,7 +201,7 @@ func readObjectWith(words *lexicon, o *object, file string, opt Options) Result 
 
 // strange reports a line with communities that is no attribute.
 func (d *document) strange(a attribute) {
-	if len(scan(a.value)) > 0 {
+	if len(d.words.scan(a.value)) > 0 {
 		d.lines = append(d.lines, line{no: a.no, text: a.value, role: roleRule})
 		d.problem(len(d.lines)-1, "no attribute of RPSL")
 	}

@@ -218,7 +218,7 @@ func (r row) table() bool {
 	var texts []string
 	found := false
 	for c, cell := range cells {
-		values[c] = plausibleCell(cell.text, r.isValueColumn(c))
+		values[c] = r.plausibleCell(cell.text, r.isValueColumn(c))
 		if len(values[c]) > 0 {
 			found = true
 			continue
@@ -268,7 +268,7 @@ func (r row) cellMeaning(c int, text string) string {
 func (r row) cellsOfPairs(cells []cell) bool {
 	done := false
 	for _, c := range cells {
-		part := row{document: r.document, i: r.i, text: c.text, toks: scan(c.text)}
+		part := row{document: r.document, i: r.i, text: c.text, toks: r.words.scan(c.text)}
 		if len(part.toks) > 0 && (part.valueFirst() || part.textFirst()) {
 			done = true
 		}
@@ -278,9 +278,9 @@ func (r row) cellsOfPairs(cells []cell) bool {
 
 // plausibleCell finds the values of a cell that holds nothing else. In a column of values
 // a placeholder may be several words, and blanks may stand around the colons.
-func plausibleCell(text string, ofValues bool) []token {
+func (d *document) plausibleCell(text string, ofValues bool) []token {
 	text = strings.Trim(text, "`'\" ")
-	toks := scan(text)
+	toks := d.words.scan(text)
 	end, whole := 0, len(toks) > 0
 	for _, t := range toks {
 		whole = whole && isFiller(text[end:t.from])

@@ -18,7 +18,7 @@ type token struct {
 }
 
 // scan finds the tokens of a line. It looks at each octet a bounded number of times.
-func scan(s string) []token {
+func (x *lexicon) scan(s string) []token {
 	if strings.IndexByte(s, ':') < 0 && strings.IndexByte(s, ',') < 0 {
 		return nil
 	}
@@ -38,8 +38,8 @@ func scan(s string) []token {
 				continue
 			}
 		}
-		if t, ok := tokenAt(s, i); ok {
-			t, i = joinRange(s, t)
+		if t, ok := x.tokenAt(s, i); ok {
+			t, i = x.joinRange(s, t)
 			out = append(out, t)
 			continue
 		}
@@ -132,23 +132,23 @@ func routeLen(s string, i int) int {
 }
 
 // tokenAt reads the token that begins at i.
-func tokenAt(s string, i int) (token, bool) {
+func (x *lexicon) tokenAt(s string, i int) (token, bool) {
 	if s[i] == '(' {
-		return tupleAt(s, i)
+		return x.tupleAt(s, i)
 	}
 	if n := routeLen(s, i); n > 0 {
-		return extendedAt(s, i, n)
+		return x.extendedAt(s, i, n)
 	}
 	parts, end := partsAt(s, i)
 	if len(parts) < 2 || !ends(s, end) {
 		return token{}, false
 	}
-	return parse(token{from: i, to: end, text: strings.Join(parts, ":")})
+	return x.parse(token{from: i, to: end, text: strings.Join(parts, ":")})
 }
 
 // parse makes the pattern; false if the text does not even look like one.
-func parse(t token) (token, bool) {
-	t.pattern, t.err = community.ParsePattern(t.text)
+func (x *lexicon) parse(t token) (token, bool) {
+	t.pattern, t.err = x.pattern(t.text)
 	if t.err == nil {
 		return t, true
 	}

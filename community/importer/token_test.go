@@ -32,7 +32,7 @@ func TestTokensOfALine(t *testing.T) {
 		{"x (x=1,2,4,6) or (x=9).", ""},
 	} {
 		var got []string
-		for _, tok := range scan(tt.line) {
+		for _, tok := range newLexicon().scan(tt.line) {
 			text := tok.pattern.String()
 			if tok.err != nil {
 				text = tok.text + "!"

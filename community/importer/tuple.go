@@ -9,7 +9,7 @@ import (
 const longestTuple = 120
 
 // tupleAt reads what stands in brackets at i: (64500:100), (64500, 1, *), (rt, 1, 2).
-func tupleAt(s string, i int) (token, bool) {
+func (x *lexicon) tupleAt(s string, i int) (token, bool) {
 	inside := i + 1
 	for inside < len(s) && s[inside] == ' ' {
 		inside++
@@ -17,21 +17,21 @@ func tupleAt(s string, i int) (token, bool) {
 	if inside >= len(s) || !opens(s[inside]) || s[inside] == '(' {
 		return token{}, false
 	}
-	if t, ok := insideBrackets(s, i, inside); ok {
+	if t, ok := x.insideBrackets(s, i, inside); ok {
 		return t, true
 	}
 	parts, end, ok := commaParts(s, inside)
 	if !ok || end >= len(s) || s[end] != ')' {
 		return token{}, false
 	}
-	t, ok := tupleOf(parts)
+	t, ok := x.tupleOf(parts)
 	t.from, t.to, t.bracket = i, end+1, true
 	return t, ok && ends(s, t.to)
 }
 
 // insideBrackets reads (64500:100) and (rt:1:2).
-func insideBrackets(s string, i, inside int) (token, bool) {
-	t, ok := tokenAt(s, inside)
+func (x *lexicon) insideBrackets(s string, i, inside int) (token, bool) {
+	t, ok := x.tokenAt(s, inside)
 	if !ok || t.to >= len(s) {
 		return token{}, false
 	}
@@ -71,7 +71,7 @@ func commaParts(s string, i int) (parts []string, end int, ok bool) {
 
 // tupleOf makes a token of a tuple's parts. Lists of small numbers, such as (1,2,4), are
 // none.
-func tupleOf(parts []string) (token, bool) {
+func (x *lexicon) tupleOf(parts []string) (token, bool) {
 	if len(parts) == 4 && strings.EqualFold(parts[0], "generic") || len(parts) < 2 {
 		return token{}, false
 	}
@@ -82,7 +82,7 @@ func tupleOf(parts []string) (token, bool) {
 	} else if len(parts) > 3 || !isTupleStart(parts) {
 		return token{}, false
 	}
-	return parse(token{text: strings.Join(parts, ":")})
+	return x.parse(token{text: strings.Join(parts, ":")})
 }
 
 // isTupleStart reports whether the first number may be an ASN.
@@ -99,7 +99,7 @@ func isTupleStart(parts []string) bool {
 }
 
 // extendedAt reads rt:1:2, rt 1:2 and rt, 1, 2, of which the word is n octets long.
-func extendedAt(s string, i, n int) (token, bool) {
+func (x *lexicon) extendedAt(s string, i, n int) (token, bool) {
 	j := i + n
 	if s[j] == ':' || s[j] == ' ' {
 		j++
@@ -110,7 +110,7 @@ func extendedAt(s string, i, n int) (token, bool) {
 		if len(parts) != 2 || !ends(s, end) {
 			return token{}, false
 		}
-		return parse(token{from: i, to: end, text: routeName(s[i:i+n]) + ":" + strings.Join(parts, ":")})
+		return x.parse(token{from: i, to: end, text: routeName(s[i:i+n]) + ":" + strings.Join(parts, ":")})
 	}
 	parts, end, ok := commaParts(s, j+1)
 	if !ok || len(parts) != 2 {
@@ -119,7 +119,7 @@ func extendedAt(s string, i, n int) (token, bool) {
 	for end > j && s[end-1] == ' ' {
 		end--
 	}
-	return parse(token{from: i, to: end, text: routeName(s[i:i+n]) + ":" + strings.Join(parts, ":")})
+	return x.parse(token{from: i, to: end, text: routeName(s[i:i+n]) + ":" + strings.Join(parts, ":")})
 }
 
 // routeName is the word as patterns print it.
@@ -131,7 +131,7 @@ func routeName(word string) string {
 }
 
 // joinRange makes one token of 64500:1 - 64500:9, and returns where to go on.
-func joinRange(s string, t token) (token, int) {
+func (x *lexicon) joinRange(s string, t token) (token, int) {
 	lo, isOne := t.pattern.Value()
 	if t.err != nil || !isOne || t.bracket {
 		return t, t.to
@@ -155,7 +155,7 @@ func joinRange(s string, t token) (token, int) {
 	if j >= len(s) || !isDigit(s[j]) {
 		return t, t.to
 	}
-	u, ok := tokenAt(s, j)
+	u, ok := x.tokenAt(s, j)
 	if !ok || u.err != nil {
 		return t, t.to
 	}
@@ -165,7 +165,7 @@ func joinRange(s string, t token) (token, int) {
 	if !isOne || hi.Kind() != lo.Kind() || !strings.HasPrefix(u.text, prefix) {
 		return t, t.to
 	}
-	joined, ok := parse(token{from: t.from, to: u.to, text: t.text + "-" + last})
+	joined, ok := x.parse(token{from: t.from, to: u.to, text: t.text + "-" + last})
 	if !ok || joined.err != nil {
 		return t, t.to
 	}

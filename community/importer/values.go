@@ -26,7 +26,7 @@ type Found struct {
 func Values(r io.Reader) ([]Found, []registry.Problem) {
 	in := bufio.NewReaderSize(r, 64<<10)
 	head, _ := in.Peek(4 << 10)
-	p := paste{}
+	p := paste{words: newLexicon()}
 	if trimmed := bytes.TrimSpace(bytes.TrimPrefix(head, []byte("\xef\xbb\xbf"))); len(trimmed) > 1 && (trimmed[0] == '{' || trimmed[0] == '[' && strings.IndexByte("{[]\" \n\t", trimmed[1]) >= 0) {
 		p.json(in)
 	} else {
@@ -38,6 +38,7 @@ func Values(r io.Reader) ([]Found, []registry.Problem) {
 type paste struct {
 	found    []Found
 	problems []registry.Problem
+	words    *lexicon
 	listed   bool // the line before was a list of communities, which may go on
 }
 
@@ -252,7 +253,7 @@ func readTuple(inner string) (community.Value, error) {
 
 // sentence finds communities in a line of other things.
 func (p *paste) sentence(no int, text string) {
-	for _, t := range scan(text) {
+	for _, t := range p.words.scan(text) {
 		if t.err != nil {
 			if strings.Count(t.text, ":") == 2 || len(t.text) > 8 {
 				p.problem(no, t.text, t.err.Error())

@@ -4,6 +4,8 @@ import (
 	"strings"
 	"unicode"
 	"unicode/utf8"
+
+	"github.com/catchment-bgp/catchment/community"
 )
 
 // flags are what a word may say.
@@ -79,12 +81,28 @@ func hasFlag(words []word, f flags) bool {
 	return false
 }
 
-// lexicon finds words, and keeps what it has found.
+// lexicon finds words and patterns, and keeps what it has found.
 type lexicon struct {
-	seen map[string]flags
+	seen     map[string]flags
+	patterns map[string]community.Pattern
+	lines    []line // room for those of a document
 }
 
-func newLexicon() *lexicon { return &lexicon{seen: map[string]flags{}} }
+func newLexicon() *lexicon {
+	return &lexicon{seen: map[string]flags{}, patterns: map[string]community.Pattern{}}
+}
+
+// pattern reads a pattern; those that take long to read are kept.
+func (x *lexicon) pattern(text string) (community.Pattern, error) {
+	if p, ok := x.patterns[text]; ok {
+		return p, nil
+	}
+	p, err := community.ParsePattern(text)
+	if err == nil && x.patterns != nil && len(x.patterns) < mostSeen && len(text) < 64 {
+		x.patterns[strings.Clone(text)] = p
+	}
+	return p, err
+}
 
 // mostWords bounds how much of a text is looked at, and the words that are kept.
 const (
@@ -170,10 +188,10 @@ func (x *lexicon) flags(w string) flags {
 // lookUp finds a word, or the longest stem of it.
 func lookUp(w string) flags {
 	f := exact[w]
-	if f == 0 {
+	if f&^(fEnglish|fSpanish|fGerman) == 0 {
 		for n := len(w); n > 2; n-- {
 			if s, ok := stems[w[:n]]; ok {
-				f = s
+				f |= s
 				break
 			}
 		}
@@ -193,6 +211,9 @@ func isExchangeName(w string) bool {
 // language knows Cyrillic letters and those that only one language has.
 func language(w string) flags {
 	var f flags
+	if strings.HasSuffix(w, "увати") || strings.HasSuffix(w, "ювати") {
+		f = fUkrainian
+	}
 	for _, r := range w {
 		switch {
 		case strings.ContainsRune("іїєґ", r):
