@@ -50,6 +50,26 @@ func (d *document) finish() Result {
 	return out
 }
 
+// codeTargets are the variables whose digits legends explain to be an AS, or a region.
+func (d *document) codeTargets(legends []registry.Legend) []registry.Target {
+	var out []registry.Target
+	for _, l := range legends {
+		words := d.words.read(l.Meaning)
+		kind := registry.TargetKind("")
+		for i := range words {
+			if n, ok := asnAt(l.Meaning, words, i); ok && n != d.owner {
+				kind = registry.AS
+			} else if kind == "" && words[i].has(fRegion) {
+				kind = registry.Region
+			}
+		}
+		if t := (registry.Target{Kind: kind, Var: l.Var}); kind != "" && l.Action == nil && !slices.Contains(out, t) {
+			out = append(out, t)
+		}
+	}
+	return out
+}
+
 // needsOwner reports whether there is more than what RFCs define for everybody.
 func needsOwner(entries []registry.Entry) bool {
 	return slices.ContainsFunc(entries, func(e registry.Entry) bool {
@@ -105,6 +125,9 @@ func (d *document) entry(e *draft, legends []registry.Legend) registry.Entry {
 		out.Action = d.action(words, e, sc, legends)
 	}
 	out.Targets = targetsOf(words, meaning, e.pattern, sc)
+	if len(out.Targets) == 0 {
+		out.Targets = d.codeTargets(legends)
+	}
 	if len(out.Targets) == 0 && kind == registry.KindAction && aims(d.words.read(e.section.text)) {
 		out.Targets = targetsOf(d.words.read(e.section.text), e.section.text, e.pattern, sc)
 	}

@@ -88,7 +88,7 @@ func languageOf(words []word) string {
 		return "uk"
 	case russian > 0:
 		return "ru"
-	case spanish > english && spanish >= german:
+	case spanish > 0 && spanish >= english && spanish >= german:
 		return "es"
 	case german > english:
 		return "de"

@@ -72,7 +72,7 @@ func dictionary() (exact, stems map[string]flags) {
  japan taiwan korea china india singapore indonesia malaysia thailand philippines vietnam zealand brazil argentina chile colombia peru mexico canada uruguay bolivia kazakhstan georgia armenia
  moscow petersburg novosibirsk yekaterinburg kazan samara frankfurt berlin munich düsseldorf hamburg london manchester paris marseille madrid barcelona lisbon milan rome vienna zurich geneva prague warsaw
  amsterdam brussels stockholm oslo helsinki copenhagen riga vilnius tallinn kyiv kiev lviv odesa kharkiv minsk istanbul dubai mumbai tokyo osaka seoul taipei sydney melbourne toronto chicago dallas miami
- atlanta seattle ashburn ontario york angeles jose hkg hong johannesburg nairobi lagos cairo paulo buenos santiago bogotá bogota lima
+ atlanta seattle ashburn ontario york angeles jose hkg hong johannesburg nairobi lagos cairo paulo buenos aires santiago bogotá bogota lima
  россия москва москве санкт-петербург санкт-петербурге петербург екатеринбург новосибирск казань самара европа европе азия азии америка африка германия киев київ києві львів одеса харків дніпро украина україна європа
  europa américa asia áfrica méxico españa francia alemania rusia deutschland österreich schweiz frankreich italien spanien niederlande russland münchen wien zürich moskau`},
 		{fEnglish, "the of is are with by a an be routes prefixes as"},

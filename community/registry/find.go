@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"unicode"
 
 	"github.com/catchment-bgp/catchment/community"
 )
@@ -158,6 +159,10 @@ func (e *Entry) aims(t Target, set map[string]string) bool {
 			return false
 		}
 		switch {
+		case have.Var != "" && t.ASN != 0 && e.codes(have.Var):
+			digits, ok := e.codeOf(have.Var, t.ASN)
+			set[have.Var] = digits
+			return ok
 		case have.Var != "" && t.ASN != 0:
 			set[have.Var] = strconv.FormatUint(uint64(t.ASN), 10)
 			return true
@@ -180,6 +185,37 @@ func (e *Entry) legendOf(variable, name string) (string, bool) {
 		}
 	}
 	return "", false
+}
+
+// codes reports whether a variable for an AS is not its number, but a code that legends
+// explain: 1 for Cogent (AS174).
+func (e *Entry) codes(variable string) bool {
+	return slices.ContainsFunc(e.Legends, func(l Legend) bool {
+		_, ok := asIn(l.Meaning)
+		return l.Var == variable && ok
+	})
+}
+
+// codeOf returns the digits that a legend gives an AS.
+func (e *Entry) codeOf(variable string, asn uint32) (string, bool) {
+	for _, l := range e.Legends {
+		if n, ok := asIn(l.Meaning); l.Var == variable && ok && n == asn {
+			return firstDigits(l.Digits), true
+		}
+	}
+	return "", false
+}
+
+// asIn reads the first AS number in a text: AS174.
+func asIn(text string) (uint32, bool) {
+	for w := range strings.FieldsFuncSeq(text, func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) }) {
+		if len(w) > 2 && strings.EqualFold(w[:2], "as") {
+			if n, ok := number(w[2:]); ok {
+				return n, true
+			}
+		}
+	}
+	return 0, false
 }
 
 // nearness is how much of a query an entry answers; 0: nothing.

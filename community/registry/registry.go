@@ -173,7 +173,9 @@ func (e *Entry) explain(v community.Value) Match {
 	}
 	for i, t := range m.Targets {
 		if d, ok := digits[t.Var]; ok && t.Var != "" {
-			if n, ok := number(d); ok && t.Kind == AS {
+			if t.Kind == AS && e.codes(t.Var) {
+				m.Targets[i] = e.coded(t.Var, d)
+			} else if n, ok := number(d); ok && t.Kind == AS {
 				m.Targets[i] = Target{Kind: AS, ASN: n}
 			} else {
 				m.Targets[i].Name = d
@@ -181,4 +183,16 @@ func (e *Entry) explain(v community.Value) Match {
 		}
 	}
 	return m
+}
+
+// coded is the AS that digits stand for in a legend.
+func (e *Entry) coded(variable, digits string) Target {
+	for _, l := range e.Legends {
+		if l.Var == variable && inDigits(l.Digits, digits) {
+			if n, ok := asIn(l.Meaning); ok {
+				return Target{Kind: AS, ASN: n, Name: l.Meaning}
+			}
+		}
+	}
+	return Target{Kind: AS, Name: digits}
 }

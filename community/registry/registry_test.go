@@ -225,3 +225,21 @@ func BenchmarkLookup(b *testing.B) {
 		i++
 	}
 }
+
+// A code of digits stands for an AS, which a legend names: 1 for AS64504.
+func TestACodeThatALegendExplainsIsAnAS(t *testing.T) {
+	r := New(Entry{Pattern: pattern(t, "64503:PXX"), Kind: KindAction, Owner: 64503, Confidence: 0.8, Meaning: "by code",
+		Targets: []Target{{Kind: AS, Var: "P"}}, Legends: []Legend{{Var: "P", Digits: "1", Meaning: "Databig (AS64504)"}, {Var: "P", Digits: "2", Meaning: "TOWN-IX (AS64505)"},
+			{Var: "XX", Digits: "00", Meaning: "do not advertise", Action: &Action{Verb: NoExport}}, {Var: "XX", Digits: "02", Meaning: "1 prepend", Action: &Action{Verb: Prepend, Number: num(1)}}}})
+	found, _ := r.Find(Query{At: 64503, Verb: Prepend, Number: 1, Target: Target{Kind: AS, ASN: 64505}})
+	if len(found) != 1 || found[0].Value != value(t, "64503:202") {
+		t.Errorf("found %v, want 64503:202", found)
+	}
+	if found, _ := r.Find(Query{At: 64503, Verb: NoExport, Target: Target{Kind: AS, ASN: 1}}); len(found) != 0 {
+		t.Errorf("found %v for an AS that has no code", found)
+	}
+	m := r.Explain(value(t, "64503:100"))
+	if len(m) != 1 || len(m[0].Targets) != 1 || m[0].Targets[0].ASN != 64504 || m[0].Action == nil || m[0].Action.Verb != NoExport {
+		t.Errorf("explained as %+v", m)
+	}
+}
