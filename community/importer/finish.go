@@ -116,7 +116,7 @@ func (d *document) entry(e *draft, legends []registry.Legend) registry.Entry {
 	out := registry.Entry{Pattern: e.pattern, Meaning: meaning, Lang: languageOf(words), Owner: owner, Confidence: e.sure,
 		Source: registry.Source{File: d.file, Line: d.lines[e.at].no, Date: d.date}}
 	kind, sure := kindOf(words, e.column, e.section)
-	legends = slices.Concat(d.bracketLegends(meaning, sc.names), legends)
+	legends = unrepeatedLegends(d.bracketLegends(meaning, sc.names), legends)
 	if kind == registry.KindUnknown {
 		kind = d.legendKind(legends, e.pattern.Names())
 	}
@@ -166,6 +166,19 @@ func (d *document) action(words []word, e *draft, sc scope, legends []registry.L
 		return a
 	}
 	return actionOf(d.words.read(e.section.text), scope{owner: sc.owner})
+}
+
+// unrepeatedLegends are both without what the second says again.
+func unrepeatedLegends(a, b []registry.Legend) []registry.Legend {
+	out := slices.Clone(a)
+	for _, l := range b {
+		if len(a) == 0 || !slices.ContainsFunc(a, func(o registry.Legend) bool {
+			return o.Var == l.Var && o.Digits == l.Digits && registry.Plain(o.Meaning) == registry.Plain(l.Meaning)
+		}) {
+			out = append(out, l)
+		}
+	}
+	return out
 }
 
 // bracketLegends are what (x=0) in the meaning itself says.
@@ -238,12 +251,15 @@ func (d *document) legendKind(legends []registry.Legend, names []string) registr
 func (d *document) legendsOf() [][]registry.Legend {
 	out := make([][]registry.Legend, len(d.drafts))
 	byName := map[string][]legend{}
+	own := map[int][]legend{}
 	for _, lg := range d.legends {
-		if len(lg.items) > 0 {
+		if lg.of >= 0 {
+			own[lg.of] = append(own[lg.of], lg)
+		} else if len(lg.items) > 0 {
 			byName[lg.name] = append(byName[lg.name], lg)
 		}
 	}
-	if len(byName) == 0 {
+	if len(byName)+len(own) == 0 {
 		return out
 	}
 	first := map[string]int{} // the first line with a variable
@@ -253,6 +269,14 @@ func (d *document) legendsOf() [][]registry.Legend {
 		}
 	}
 	for k, e := range d.drafts {
+		for _, lg := range own[e.at] {
+			if slices.Contains(e.pattern.Names(), lg.name) {
+				out[k] = append(out[k], lg.items...)
+			}
+		}
+		if len(own[e.at]) > 0 {
+			continue
+		}
 		names := e.pattern.Names()
 		for n, name := range names {
 			if slices.Contains(names[:n], name) {

@@ -12,6 +12,8 @@ type legend struct {
 	name  string
 	owner uint32
 	line  int // the index of its first line
+	last  int // and of its last
+	of    int // the line of the only entry that it is for, which it is indented below; -1: any
 	about string
 	items []registry.Legend
 }
@@ -30,7 +32,7 @@ func (d *document) legendAt(i int) bool {
 	if !ok {
 		return d.listUnder(i)
 	}
-	lg := legend{name: name, owner: d.owner, line: i, about: strings.TrimRight(rest, ": ")}
+	lg := legend{name: name, owner: d.owner, line: i, of: -1, about: strings.TrimRight(rest, ": ")}
 	d.lines[i].role = roleLegend
 	next := i + 1
 	for next < len(d.lines) && next < i+4 && d.continues(rest, next) {
@@ -42,9 +44,31 @@ func (d *document) legendAt(i int) bool {
 	if len(lg.items) == 0 {
 		next = d.list(next, &lg)
 	}
-	d.legends = append(d.legends, lg)
+	lg.of, lg.last = d.below(i), next-1
+	if k := len(d.legends) - 1; k >= 0 && d.legends[k].name == name && d.legends[k].last == i-1 && d.legends[k].of == lg.of && len(lg.items) > 0 {
+		d.legends[k].items, d.legends[k].last = append(d.legends[k].items, lg.items...), lg.last
+	} else {
+		d.legends = append(d.legends, lg)
+	}
 	d.next = next
 	return true
+}
+
+// below returns the line of the entry that a line is indented below; -1: none.
+func (d *document) below(i int) int {
+	if len(d.drafts) == 0 {
+		return -1
+	}
+	at := d.drafts[len(d.drafts)-1].at
+	for j := i - 1; j > at; j-- {
+		if r := d.lines[j].role; r != roleMore && r != roleLegend || d.lines[j].indent <= d.lines[at].indent+4 {
+			return -1
+		}
+	}
+	if d.lines[i].indent <= d.lines[at].indent+4 || d.lines[at].role != roleValue {
+		return -1
+	}
+	return at
 }
 
 // continues reports whether a line goes on with the sentence of a legend.
@@ -215,7 +239,7 @@ func (d *document) listUnder(i int) bool {
 	if name == "" {
 		return false
 	}
-	lg := legend{name: name, owner: d.owner, line: i, about: strings.TrimRight(text, ": ")}
+	lg := legend{name: name, owner: d.owner, line: i, of: -1, about: strings.TrimRight(text, ": ")}
 	next := d.list(i+1, &lg)
 	if len(lg.items) < 2 {
 		for j := i + 1; j < next; j++ {

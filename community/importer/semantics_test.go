@@ -65,13 +65,14 @@ func TestTheLanguageIsFoundWhereItCanBe(t *testing.T) {
 
 func TestFormatsAreFoundOut(t *testing.T) {
 	for text, want := range map[string]Format{
-		"% comment\n\naut-num: AS1\nremarks: 1:2 x\n": RPSL,
-		"remarks: 64497:1 x\n":                        RPSL,
-		"# c\n64497:1,x\n64497:2,y\n":                 NLNOG,
-		" {\"draft\": 1}":                             YANG,
-		"# Title\n\n| 64497:1 | x |\n":                Page,
-		"64497:1 - learned, from peers\n":             Page,
-		"# T\n\nText\n\nremarks: 64497:1 x\nMore\n":   Page,
+		"% comment\n\naut-num: AS1\nremarks: 1:2 x\n":   RPSL,
+		"remarks: 64497:1 x\n":                          RPSL,
+		"# c\n64497:1,x\n64497:2,y\n":                   NLNOG,
+		"{\"ietf-bgp-communities:bgp-communities\":{}}": YANG,
+		" {\"entries\":[]}":                             JSON,
+		"# Title\n\n| 64497:1 | x |\n":                  Page,
+		"64497:1 - learned, from peers\n":               Page,
+		"# T\n\nText\n\nremarks: 64497:1 x\nMore\n":     Page,
 		"": Page,
 	} {
 		if got := detect([]byte(text)); got != want {
