@@ -127,6 +127,9 @@ func counts(words []word, at, i int) bool {
 	case i+1 < len(words) && isTimesWord(words[i+1].text):
 		return true
 	}
+	if strings.Trim(next(words, i), "0123456789") == "" && next(words, i) != "" {
+		return false // from one number to another
+	}
 	return i == at+1 && !words[i].has(fTo) || i < at && at-i <= 2
 }
 

@@ -217,7 +217,11 @@ func (d *document) bound(meaning, name string) []registry.Legend {
 			continue
 		}
 		if digits, _ := cutDigits(strings.TrimSpace(after)); digits != "" {
-			return []registry.Legend{d.item(name, digits, strings.TrimRight(meaning[:i], " ,;(:-"))}
+			before := strings.TrimRight(meaning[:i], " ,;(:-")
+			if word, rest := cutWord(before); word == "" || leadIns[strings.ToLower(word)] && rest == "" {
+				return d.itemsOf(after, name)
+			}
+			return []registry.Legend{d.item(name, digits, before)}
 		}
 	}
 	return nil

@@ -38,7 +38,7 @@ type row struct {
 }
 
 // layouts are tried in this order; each tells whether the line is of its kind.
-var layouts = []func(row) bool{row.example, row.code, row.table, row.pairs, row.valueFirst, row.textFirst, row.columns, row.format, row.sentence}
+var layouts = []func(row) bool{row.example, row.code, row.table, row.pairs, row.textPairs, row.valueFirst, row.textFirst, row.columns, row.format, row.sentence}
 
 // valueLine looks at a line with communities.
 func (d *document) valueLine(i int) {
@@ -57,6 +57,9 @@ func (r row) emit(t token, meaning string, sure float64, qualifier string) {
 	if t.err != nil {
 		r.problem(r.i, strings.TrimPrefix(t.err.Error(), t.text+": "))
 		return
+	}
+	if strings.Trim(meaning, "0123456789") == "" && r.header == nil && meaning != "" && hasFlag(r.words.read(r.section.text), fLocalPref|fMED|fPrepend) {
+		meaning = r.section.text + " " + meaning
 	}
 	e := draft{pattern: t.pattern, at: r.i, meaning: squeeze(meaning), qualifier: qualifier, sure: sure, section: r.section, owner: r.owner}
 	if r.header != nil {
@@ -108,9 +111,9 @@ func (r row) joined(between string) bool {
 // point, or a label such as "large:".
 func (r row) isLeadIn(s string) bool {
 	s = strings.TrimFunc(s, func(c rune) bool {
-		return unicode.IsSpace(c) || strings.ContainsRune("-*•·>+#|=~–—\"'`(»→:[", c)
+		return unicode.IsSpace(c) || strings.ContainsRune("-*•·<>+#|=~–—\"'`(»→:[", c)
 	})
-	if s == "" || len(s) <= 3 && strings.Trim(s, "0123456789.)") == "" {
+	if s == "" || len(s) <= 3 && strings.TrimLeft(s, "0123456789") != s && strings.Trim(s, "0123456789") != "" && strings.Trim(s, "0123456789.)") == "" {
 		return true
 	}
 	if len(s) > 40 {
@@ -246,7 +249,7 @@ func (r row) textFirst() bool {
 	}
 	tail := strings.Trim(r.text[r.toks[last].to:], " \t.,;:)\"'`|")
 	head := r.text[:r.toks[first].from]
-	if first > 0 || tail != "" && (!strings.HasPrefix(tail, "(") || len(tail) > 40) || !strings.ContainsFunc(head, unicode.IsLetter) {
+	if first > 0 || tail != "" && (!strings.HasPrefix(tail, "(") || len(tail) > 40) || !hasLetterOrDigit(head) {
 		return false
 	}
 	meaning, sure := r.before(head, first)
@@ -342,6 +345,31 @@ func (r row) pairs() bool {
 	}
 	return true
 }
+
+// textPairs knows lines with several values, each after its own meaning: Europe: 64500:1,
+// Asia: 64500:2.
+func (r row) textPairs() bool {
+	if len(r.toks) < 2 || bareTail(r.text[r.toks[len(r.toks)-1].to:]) != "" {
+		return false
+	}
+	meanings := make([]string, len(r.toks))
+	from := 0
+	for k, t := range r.toks {
+		head := strings.TrimRight(r.text[from:t.from], " \t(")
+		mark, _ := utf8.DecodeLastRuneInString(head)
+		meanings[k] = strings.Trim(bare(strings.TrimRight(head, ":=")), " ,;|/")
+		if !strings.ContainsRune(":=-–—", mark) || !r.meansSomething(meanings[k]) || r.joined(meanings[k]) || k > 0 && !strings.ContainsAny(head[:min(len(head), 3)], ",;|/") && !strings.HasPrefix(head, "  ") {
+			return false
+		}
+		from = t.to
+	}
+	for k, t := range r.toks {
+		r.emit(t, meanings[k], sureTable, "")
+	}
+	return true
+}
+
+func bareTail(s string) string { return strings.Trim(s, " \t.,;:)\"'`|") }
 
 // columns knows rows of a table without lines, with the value in the middle.
 func (r row) columns() bool {

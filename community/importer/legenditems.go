@@ -54,6 +54,9 @@ func (d *document) clause(text, name string) (registry.Legend, bool) {
 				return d.item(name, digits, bare(meaning)), true
 			}
 		}
+		if inner, ok := strings.CutPrefix(strings.TrimLeft(rest, " "), "("); ok && strings.Contains(inner, ")") {
+			return d.item(name, digits, bare(inner[:strings.IndexByte(inner, ')')])), true
+		}
 		return registry.Legend{}, false
 	}
 	open := strings.LastIndexByte(text, '(')

@@ -32,6 +32,10 @@ func (x *lexicon) scan(s string) []token {
 			continue
 		}
 		forced = false
+		if t, ok := x.namedAt(s, i); ok {
+			out, i = append(out, t), t.to
+			continue
+		}
 		if isLetter(c) && !routeWord(s, i) {
 			if end := label(s, i); end > 0 {
 				i, forced = end, true
@@ -43,13 +47,24 @@ func (x *lexicon) scan(s string) []token {
 			out = append(out, t)
 			continue
 		}
-		if c == '(' || c == '[' || c == '{' {
+		if c == '(' || c == '[' || c == '{' || c == '<' {
 			i++
 		} else {
 			i = skip(s, i)
 		}
 	}
 	return out
+}
+
+// namedAt reads AS64500:100, which is 64500:100.
+func (x *lexicon) namedAt(s string, i int) (token, bool) {
+	if len(s) < i+6 || !strings.EqualFold(s[i:i+2], "as") || !isDigit(s[i+2]) {
+		return token{}, false
+	}
+	t, ok := x.tokenAt(s, i+2)
+	t.from = i
+	_, first := t.pattern.First()
+	return t, ok && first
 }
 
 // opens reports whether a token may begin with an octet.
@@ -67,7 +82,7 @@ func boundary(s string, i int) bool {
 	}
 	switch c := s[i-1]; {
 	case c < utf8.RuneSelf:
-		return strings.IndexByte(" \t(\"'`,;=|*>{[/", c) >= 0 || c == '-' && strings.Trim(s[:i], " \t-*|>") == "" || c == ':' && i > 1 && s[i-2] == ')'
+		return strings.IndexByte(" \t(\"'`,;=|*>{[/<", c) >= 0 || c == '-' && strings.Trim(s[:i], " \t-*|>") == "" || c == ':' && i > 1 && s[i-2] == ')'
 	}
 	r, _ := utf8.DecodeLastRuneInString(s[:i])
 	return !unicode.IsLetter(r) && !unicode.IsDigit(r)
@@ -177,7 +192,9 @@ func partsAt(s string, i int) (parts []string, end int) {
 // set or a template, or a placeholder that says it is an ASN.
 func isFirst(seg string) bool {
 	switch c := seg[0]; {
-	case c == '$' || c == '<' || c == '[' || c == '{':
+	case c == '<':
+		return len(seg) > 1 && !isDigit(seg[1])
+	case c == '$' || c == '[' || c == '{':
 		return true
 	case isDigit(c):
 		return strings.Trim(seg, "0123456789") == "" && len(seg) <= 10 || isSpan(seg) || len(seg) <= 7 && isTemplate(seg)

@@ -29,6 +29,7 @@ func TestTokensOfALine(t *testing.T) {
 		{"http://lg.example:8080/ lg.example:80 10.0.0.1:179 a@b:1", ""},
 		{"AS64999:AS-FOO RS64999:RS-X AS-ROGERS:AS-CUSTOMERS v4:100 MTU:9000 RFC 1997:2.1", ""},
 		{"2023-01-06T13:57:20Z 10:1.5 (1,2,4) (0,1,2)", ""},
+		{"<64999:7> AS64999:8 AS64999:AS-X", "64999:7 64999:8"},
 		{"x (x=1,2,4,6) or (x=9).", ""},
 	} {
 		var got []string
