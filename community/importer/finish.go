@@ -121,8 +121,13 @@ func (d *document) entry(e *draft, legends []registry.Legend) registry.Entry {
 		kind = d.legendKind(legends, e.pattern.Names())
 	}
 	out.Kind, out.Legends = kind, legends
+	inherited := false
 	if kind == registry.KindAction {
-		out.Action = d.action(words, e, sc, legends)
+		out.Action = d.action(words, sc, legends)
+		if out.Action == nil && len(legends) == 0 {
+			out.Action = actionOf(d.words.read(e.section.text), scope{owner: sc.owner})
+			inherited = out.Action != nil
+		}
 	}
 	out.Targets = targetsOf(words, meaning, e.pattern, sc)
 	if len(out.Targets) == 0 {
@@ -130,6 +135,11 @@ func (d *document) entry(e *draft, legends []registry.Legend) registry.Entry {
 	}
 	if len(out.Targets) == 0 && kind == registry.KindAction && aims(d.words.read(e.section.text)) {
 		out.Targets = targetsOf(d.words.read(e.section.text), e.section.text, e.pattern, sc)
+		inherited = inherited || len(out.Targets) > 0
+	}
+	if inherited && !strings.Contains(meaning, e.section.text) {
+		// What the heading says belongs to the meaning.
+		out.Meaning = e.section.text + ": " + meaning
 	}
 	if hasFlag(words, fPast) {
 		sure *= surePast
@@ -144,8 +154,8 @@ func aims(words []word) bool {
 	return len(words) > 0 && (words[0].has(fTo) && len(words) > 1 || cue(words) == registry.KindAction && hasFlag(words[1:], fTo)) && !hasFlag(words, hInfo|fLearn)
 }
 
-// action is what the words ask for, or else the legend or the heading.
-func (d *document) action(words []word, e *draft, sc scope, legends []registry.Legend) *registry.Action {
+// action is what the words ask for, or else the legend.
+func (d *document) action(words []word, sc scope, legends []registry.Legend) *registry.Action {
 	a := actionOf(words, sc)
 	if a != nil && (!a.Verb.Numbered() || a.Number != nil || a.Var != "") {
 		return a
@@ -162,10 +172,7 @@ func (d *document) action(words []word, e *draft, sc scope, legends []registry.L
 			return &registry.Action{Verb: about.Verb, Var: lg.name}
 		}
 	}
-	if a != nil || len(legends) > 0 {
-		return a
-	}
-	return actionOf(d.words.read(e.section.text), scope{owner: sc.owner})
+	return a
 }
 
 // unrepeatedLegends are both without what the second says again.

@@ -237,20 +237,24 @@ func isASNName(word string) bool {
 func isLater(s string, from, to int) bool {
 	seg := s[from:to]
 	switch c := seg[0]; {
+	case isSetName(seg):
+		return false
 	case isDigit(c) || strings.IndexByte("$<[{(*.\\", c) >= 0:
 		return true
 	case !isLetter(c):
 		return false
 	case len(seg) <= 5 && (strings.ToUpper(seg) == seg || seg == strings.ToLower(seg)) || strings.ContainsAny(seg, "0123456789") && len(seg) <= 10:
 	case strings.ContainsAny(seg, "-_"):
-		lower := strings.ToLower(seg)
-		if strings.HasPrefix(lower, "as-") || strings.HasPrefix(lower, "rs-") || strings.HasPrefix(lower, "fltr-") || strings.HasPrefix(lower, "prng-") {
-			return false // the name of an RPSL set (RFC 2622, section 5)
-		}
 	case !placeholderWord(seg):
 		return false
 	}
 	return true
+}
+
+// isSetName reports whether a word is the name of an RPSL set (RFC 2622, section 5).
+func isSetName(seg string) bool {
+	prefix, _, ok := strings.Cut(strings.ToLower(seg), "-")
+	return ok && (prefix == "as" || prefix == "rs" || prefix == "fltr" || prefix == "prng" || prefix == "rtrs")
 }
 
 // placeholderWord reports whether a word is one that stands for a number.
