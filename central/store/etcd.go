@@ -304,11 +304,44 @@ func (e *Etcd) compactAll() {
 			e.opts.Log.Warn("past revisions are not dropped", "error", err)
 			continue
 		}
+		if before > 0 {
+			if err := e.release(); err != nil {
+				e.opts.Log.Warn("a full store does not shrink", "error", err)
+			}
+		}
 		_, now, err := e.Range(e.ctx, Span{Limit: 1})
 		if err == nil {
 			before = now
 		}
 	}
+}
+
+// releases bounds how often a full store is written to so that it shrinks, a second apart.
+const releases = 30
+
+// release has a full database give back what past revisions took: it counts pages as
+// used until another write comes, and a full store writes nothing.
+func (e *Etcd) release() error {
+	if e.member == nil {
+		return nil
+	}
+	for range releases {
+		if e.member.space() == nil {
+			return nil
+		}
+		call, done := e.call(e.ctx)
+		_, err := e.client.Put(call, releaseKey, "")
+		done()
+		if err != nil {
+			return err
+		}
+		select {
+		case <-e.ctx.Done():
+			return nil
+		case <-time.After(time.Second):
+		}
+	}
+	return nil
 }
 
 // Failed is closed when the embedded member cannot go on, because of its disk or

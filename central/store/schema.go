@@ -15,6 +15,9 @@ const schemaVersion = 1
 // schemaKey has a schema. It is outside of the data.
 const schemaKey = root + "schema"
 
+// releaseKey is written to when nothing else may be.
+const releaseKey = root + "release"
+
 // schema describes what is stored.
 type schema struct {
 	Version   int      `json:"version"`
