@@ -268,7 +268,7 @@ func TestSteerIsTheCommunityThatTheNeighbourDocuments(t *testing.T) {
       - {steer: {action: prepend, times: 2, towards: AS174}}
       - {steer: {action: local-pref, value: 80}}
       - {steer: {action: no-export, towards: peers}, community: ["65001:7"]}
-registry: [as65001.json]
+registry: [as65001.txt]
 `, 1)
 	cfg, warnings, err := Parse("edge.yaml", []byte(text), testOptions())
 	if err != nil || len(warnings) > 0 {
@@ -283,7 +283,7 @@ registry: [as65001.json]
 			t.Errorf("rung %d: %s, may withdraw %v, want %+v", i+1, got, r.MayWithdraw(), want)
 		}
 	}
-	if want := "steer: {action: prepend, times: 2, towards: AS174} # 65001:3212, as65001.txt:4: prepend x times to AS174"; !strings.Contains(printed(t, cfg), want) {
+	if want := "steer: {action: prepend, times: 2, towards: AS174} # 65001:3212, testdata/as65001.txt:6: prepend x times to AS174, x = 1..3"; !strings.Contains(printed(t, cfg), want) {
 		t.Errorf("it prints\n%s, without %s", printed(t, cfg), want)
 	}
 }

@@ -49,7 +49,7 @@ services:
   - {name: three, prefixes: [192.0.2.0/24], require: {percent: 50}, checks: [{name: port, tcp: {address: "192.0.2.1:53"}}]}
 load: {mode: "off", slowdown: [{load: 0.7, share: 0}], flap: {margin: 0.1}, node: {cpu: true, interfaces: [{name: eth0}], pressure: {io: 0.2}}, quality: {period: 30s}}
 way_back: {require: default}
-registry: [testdata/as65001.json]
+registry: [testdata/as65001.txt]
 `
 
 // worded are defaults that are no value of their own, with what the skeleton has
