@@ -5,9 +5,7 @@ import (
 	"fmt"
 	"path/filepath"
 	"reflect"
-	"regexp"
 	"slices"
-	"strconv"
 	"strings"
 
 	"gopkg.in/yaml.v3"
@@ -28,29 +26,6 @@ func takesAway(v registry.Verb) bool {
 		return true
 	}
 	return false
-}
-
-var asRE = regexp.MustCompile(`^(?i:AS)([0-9]+)$`)
-
-// targetKinds are the words for many at once.
-var targetKinds = []registry.TargetKind{registry.Peers, registry.Transits, registry.Customers, registry.All}
-
-// targetsOf are the readings of the text of towards.
-func targetsOf(s string) ([]registry.Target, error) {
-	if m := asRE.FindStringSubmatch(s); m != nil {
-		n, err := strconv.ParseUint(m[1], 10, 32)
-		if err != nil || n == 0 {
-			return nil, fmt.Errorf("%s is no AS number; write AS1 to AS4294967295", s)
-		}
-		return []registry.Target{{Kind: registry.AS, ASN: uint32(n)}}, nil
-	}
-	if kind := registry.TargetKind(s); slices.Contains(targetKinds, kind) {
-		return []registry.Target{{Kind: kind}}, nil
-	}
-	if strings.TrimSpace(s) != s || s == "" {
-		return nil, fmt.Errorf("%q names nobody; write for example AS174, peers or the name of a region", s)
-	}
-	return []registry.Target{{Kind: registry.Region, Name: s}, {Kind: registry.Exchange, Name: s}, {Kind: registry.AS, Name: s}}, nil
 }
 
 // documents reads what says which communities mean what, and returns the paths.
@@ -99,16 +74,9 @@ func (c *checker) steer(path string, raw *rawSteer, n *Neighbor) *Steer {
 	if known == nil {
 		known = registry.New() // what RFCs define
 	}
-	var nearest []registry.Entry
-	for _, t := range targets {
-		q.Target = t
-		found, near := known.Find(q)
-		if len(found) > 0 {
-			return &Steer{Query: q, Value: found[0].Value, Entry: found[0].Entry}
-		}
-		if len(nearest) == 0 {
-			nearest = near
-		}
+	asked, found, nearest := known.FindFirst(q, targets)
+	if len(found) > 0 {
+		return &Steer{Query: asked, Value: found[0].Value, Entry: found[0].Entry}
 	}
 	if c.registry == nil {
 		c.reject(path, "no document says how AS%d would do it; name the file that does under registry", n.ASN)
@@ -135,7 +103,7 @@ func (c *checker) query(path string, raw *rawSteer, n *Neighbor) (registry.Query
 	targets := []registry.Target{{}}
 	if raw.Towards != nil {
 		var err error
-		if targets, err = targetsOf(*raw.Towards); err != nil {
+		if targets, err = registry.ParseTowards(*raw.Towards); err != nil {
 			c.reject(join(path, "towards"), "%s", err)
 		}
 	}
