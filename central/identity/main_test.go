@@ -137,6 +137,7 @@ type centre struct {
 	counts  *counts
 	address string
 	url     string
+	header  time.Duration
 	roles   sync.Map // KIND/NAME -> Role
 
 	joining sync.Mutex
@@ -182,7 +183,13 @@ func (c *centre) open(t *testing.T, ca *CA, o Order, name string, now time.Time)
 
 func newCentre(t *testing.T) *centre {
 	t.Helper()
-	c := &centre{dir: t.TempDir(), counts: &counts{}}
+	return newCentreWith(t, headerTime)
+}
+
+// newCentreWith gives HTTP clients another time for their handshake and header.
+func newCentreWith(t *testing.T, header time.Duration) *centre {
+	t.Helper()
+	c := &centre{dir: t.TempDir(), counts: &counts{}, header: header}
 	var err error
 	if c.ca, err = Init(c.path("ca"), domain, time.Now()); err != nil {
 		t.Fatal(err)
@@ -233,7 +240,7 @@ func (c *centre) serve(t *testing.T, cfg *tls.Config) {
 	}
 	web := httptest.NewUnstartedServer(nil)
 	web.Config = c.gate.Web(c.gate.HTTP(mux))
-	web.Config.ReadHeaderTimeout = 200 * time.Millisecond
+	web.Config.ReadHeaderTimeout = c.header
 	web.Listener = c.gate.Door(web.Listener)
 	if cfg != nil {
 		web.Listener = tls.NewListener(web.Listener, cfg)
