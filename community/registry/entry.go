@@ -89,6 +89,12 @@ func (l Legend) String() string {
 	return l.Var + "=" + l.Digits + ": " + meaning
 }
 
+// Tells reports whether the entry's own meaning says what a legend of it does, or the
+// digits say it themselves.
+func (e *Entry) Tells(l Legend) bool {
+	return l.Meaning == "*" || strings.Contains(Plain(e.Meaning), Plain(l.Meaning))
+}
+
 // Source is where an entry stands.
 type Source struct {
 	File string    // a path, an address or the name of a standard

@@ -158,7 +158,7 @@ func (e *Entry) explain(v community.Value) Match {
 	for _, l := range e.Legends {
 		if d, ok := digits[l.Var]; ok && inDigits(l.Digits, d) {
 			m.Meaning += "; " + l.Var + " = " + d
-			if l.Meaning != "*" {
+			if !e.Tells(l) {
 				m.Meaning += ": " + l.Meaning
 			}
 			if l.Action != nil {

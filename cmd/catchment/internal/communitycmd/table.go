@@ -31,7 +31,7 @@ func entriesTable(w io.Writer, entries []registry.Entry) {
 func meaning(e registry.Entry) string {
 	parts := []string{strings.Join(strings.Fields(e.Meaning), " ")}
 	for _, l := range e.Legends {
-		if l.Meaning != "*" {
+		if !e.Tells(l) {
 			parts = append(parts, l.String())
 		}
 	}
