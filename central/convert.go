@@ -105,17 +105,34 @@ func (w *world) progress(out *centralv1.Window) {
 			continue
 		}
 		for _, r := range live.report().GetWindows() {
-			if r.GetId() == out.GetId() {
-				out.Progress = append(out.Progress, &centralv1.WindowProgress{Node: node, Phase: r.GetPhase(), Detail: r.GetDetail()})
-				if r.GetPhase() == "safe" {
-					safe++
-				}
+			if r.GetId() != out.GetId() {
+				continue
 			}
+			p := &centralv1.WindowProgress{Node: node, Phase: r.GetPhase(), Detail: r.GetDetail()}
+			switch {
+			case stale(out, r):
+				p.Phase, p.Detail = "over", "the node has not answered to the end yet: it comes back"
+			case r.GetPhase() == "safe":
+				safe++
+			}
+			out.Progress = append(out.Progress, p)
 		}
 	}
 	if active := out.State == stateDraining || out.State == "running"; active && safe > 0 && safe == len(out.Nodes) {
 		out.State = "safe"
 	}
+}
+
+// stale reports whether a phase is of what has ended: a node that returns must not
+// be shown as safe to stop until its next report.
+func stale(w *centralv1.Window, r *centralv1.WindowReport) bool {
+	switch r.GetPhase() {
+	case stateDraining, stateWithdrawn, "safe":
+	default:
+		return false
+	}
+	over := w.GetState() == string(maintenance.Ended) || w.GetState() == string(maintenance.Cancelled)
+	return over || w.GetEnded() != nil && !r.GetSince().AsTime().After(w.GetEnded().AsTime())
 }
 
 // nodeProto is a node as the NOC sees it.

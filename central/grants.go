@@ -269,11 +269,15 @@ func (d windowDoc) holds(now time.Time, skew time.Duration) bool {
 // decided about the service since, and that the stream is the newest.
 func (w *world) grant(g fleet.Grant) (change, error) {
 	name := g.Node + "/" + g.ID
+	detail := ""
+	if g.Broke != "" {
+		detail = inSpiteOf(g.Broke)
+	}
 	c := change{
 		conds: []store.Cond{w.grants.cond(kindGrant, name), w.fences.cond(kindFence, g.Service),
 			w.sessions.cond(kindSession, g.Node), w.nodes.cond(kindNode, g.Node), w.fleet.cond(kindFleet, "freeze")},
 		entries: []audit.Entry{{Who: g.Node, Role: "edge", Method: "grant", Target: g.Node + "/" + g.Service, Outcome: audit.Done,
-			Detail: g.Broke, After: jsonOf(g)}},
+			Detail: detail, After: jsonOf(g)}},
 	}
 	op, err := put(key(kindGrant, name), g)
 	if err != nil {

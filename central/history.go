@@ -114,7 +114,7 @@ func (f *Fleet) past(ctx context.Context, at time.Time) (*centralv1.FleetStatus,
 		return nil, err
 	}
 	if len(items) == 0 {
-		return nil, badf("nothing is known of the fleet at %s; the history goes back %s", at.UTC().Format(time.RFC3339), recordKeep)
+		return nil, badf("nothing is known of the fleet at %s: a centre that runs writes it down once a minute, and keeps it for %.0f days", at.UTC().Format(time.RFC3339), recordKeep.Hours()/24)
 	}
 	var m message[*centralv1.FleetStatus]
 	if err := m.UnmarshalJSON(items[len(items)-1].Value); err != nil {

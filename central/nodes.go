@@ -16,7 +16,7 @@ import (
 func (w *world) setNode(r *centralv1.SetNodeRequest, by Caller, now time.Time) (change, error) {
 	node, ok := w.nodes[r.GetName()]
 	if !ok {
-		return change{}, badf("there is no node %q", r.GetName())
+		return change{}, badf("there is no node %q; a node is known once it has spoken to the centre", r.GetName())
 	}
 	e := audit.Entry{Who: by.Name, Role: by.Role, Method: "SetNode", Target: r.GetName(), Reason: r.GetReason(), Ticket: r.GetTicket(), Outcome: audit.Done}
 	if r.GetForget() {
@@ -46,15 +46,38 @@ func (w *world) setNode(r *centralv1.SetNodeRequest, by Caller, now time.Time) (
 		switch answer, _ := fleet.Plan(w.fleetAt(now), []string{r.GetName()}); {
 		case answer.OK:
 		case r.GetOverrideSafety():
-			e.Detail = "in spite of a limit: " + refused{answer.Refusal}.Error()
+			e.Detail = inSpiteOf(refused{answer.Refusal}.Error())
 		case doc.Disabled || doc.Standby:
 			return change{}, refused{answer.Refusal}
 		}
 	}
+	e.Detail = saidOf(r, e.Detail)
 	e.Before, e.After = jsonOf(node.doc), jsonOf(doc)
 	op, err := put(key(kindNode, r.GetName()), doc)
 	c.ops, c.conds, c.entries = append(c.ops, op), append(c.conds, w.nodes.cond(kindNode, r.GetName())), []audit.Entry{e}
 	return c, err
+}
+
+// saidOf is what was said of a node, for whoever reads the log: the method alone
+// does not tell disable from enable.
+func saidOf(r *centralv1.SetNodeRequest, more string) string {
+	var out []string
+	for _, v := range []struct {
+		said    *bool
+		on, off string
+	}{{r.Disabled, "disabled", "enabled"}, {r.Standby, "standby", "no standby"}} {
+		switch {
+		case v.said == nil:
+		case *v.said:
+			out = append(out, v.on)
+		default:
+			out = append(out, v.off)
+		}
+	}
+	if more != "" {
+		out = append(out, more)
+	}
+	return strings.Join(out, ", ")
 }
 
 // forget is the change that takes out a node that is gone for good. While it is
@@ -63,7 +86,7 @@ func (w *world) forget(name string, e audit.Entry, now time.Time) (change, error
 	if live, ok := w.heardOf(name); ok && w.seen(live, now) {
 		return change{}, refusef("connected", "node %s is connected; stop it first", name)
 	}
-	e.Before = jsonOf(w.nodes.get(name))
+	e.Before, e.Detail = jsonOf(w.nodes.get(name)), "forgotten"
 	c := change{entries: []audit.Entry{e}}
 	drop := func(cond store.Cond) {
 		if cond.Revision != 0 {
@@ -109,7 +132,7 @@ func (w *world) setOverride(r *centralv1.SetFleetOverrideRequest, by Caller, id 
 		if refusal, no := spares(w.fleetAt(now), r, sel, besides{w.wordsAt(now), w.windowsAt(now)}, w.targets(""), ""); no && !o.OverrideSafety {
 			return o, change{}, refusal
 		} else if no {
-			e.Detail = "in spite of a limit: " + refusal.Error()
+			e.Detail = inSpiteOf(refusal.Error())
 		}
 	}
 	op, err := put(key(kindOverride, id), o)

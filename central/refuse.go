@@ -20,6 +20,10 @@ func (r refused) Error() string {
 	return fmt.Sprintf("%s (limit %s)", r.Reason, r.Limit)
 }
 
+// inSpiteOf is how the log and a warning tell of a limit that was overridden: its
+// text alone reads like a refusal.
+func inSpiteOf(limit string) string { return "in spite of a limit: " + limit }
+
 // refusef refuses by a rule that is not admission's.
 func refusef(limit, format string, args ...any) error {
 	return refused{fleet.Refusal{Limit: fleet.Limit(limit), Reason: fmt.Sprintf(format, args...)}}

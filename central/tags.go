@@ -30,7 +30,7 @@ const (
 func (w *world) tag(r *centralv1.TagNodeRequest, by Caller, v *view, now time.Time) (change, error) {
 	node, ok := w.nodes[r.GetNode()]
 	if !ok {
-		return change{}, badf("there is no node %q", r.GetNode())
+		return change{}, badf("there is no node %q; a node is known once it has spoken to the centre", r.GetNode())
 	}
 	value, err := community.Parse(r.GetValue())
 	if err != nil {
@@ -51,7 +51,7 @@ func (w *world) tag(r *centralv1.TagNodeRequest, by Caller, v *view, now time.Ti
 	}
 	slices.SortFunc(doc.Tags, func(a, b tagDoc) int { return strings.Compare(a.Value, b.Value) })
 	return w.retag(r.GetNode(), node.doc, doc, audit.Entry{Who: by.Name, Role: by.Role, Method: "TagNode", Target: r.GetNode(),
-		Reason: r.GetReason(), Ticket: r.GetTicket(), Outcome: audit.Done})
+		Reason: r.GetReason(), Ticket: r.GetTicket(), Outcome: audit.Done, Detail: t.Value + ": " + t.Meaning})
 }
 
 // retag is the change of a node's tags. Two changes of tags are never decided at once.
@@ -154,7 +154,7 @@ func (w *world) tagWait(node string, v *view, now time.Time) time.Duration {
 func (w *world) untag(r *centralv1.UntagNodeRequest, by Caller, v *view, now time.Time) (change, error) {
 	node, ok := w.nodes[r.GetNode()]
 	if !ok {
-		return change{}, badf("there is no node %q", r.GetNode())
+		return change{}, badf("there is no node %q; a node is known once it has spoken to the centre", r.GetNode())
 	}
 	value, err := community.Parse(r.GetValue())
 	if err != nil {
@@ -169,5 +169,5 @@ func (w *world) untag(r *centralv1.UntagNodeRequest, by Caller, v *view, now tim
 	doc.Tags[i].Until = now.Add(w.tagWait(r.GetNode(), v, now))
 	doc.Tags = slices.DeleteFunc(doc.Tags, func(t tagDoc) bool { return !t.Until.IsZero() && now.Sub(t.Until) > reportLag })
 	return w.retag(r.GetNode(), node.doc, doc, audit.Entry{Who: by.Name, Role: by.Role, Method: "UntagNode", Target: r.GetNode(),
-		Reason: r.GetReason(), Ticket: r.GetTicket(), Outcome: audit.Done})
+		Reason: r.GetReason(), Ticket: r.GetTicket(), Outcome: audit.Done, Detail: value.String()})
 }

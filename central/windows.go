@@ -85,7 +85,8 @@ func (w *world) admitWindow(d windowDoc, now time.Time) (warnings []string, brok
 		refusal, no := w.admitOccurrence(d, o, others, targets, now)
 		switch {
 		case no && d.OverrideSafety:
-			return append(warnings, "in spite of a limit: "+refusal.Error()), refusal.Error(), nil
+			broke := inSpiteOf(refusal.Error())
+			return append(warnings, broke), broke, nil
 		case no:
 			return nil, "", refusal
 		}
@@ -111,11 +112,11 @@ func (w *world) otherWindows(d windowDoc) []windowDoc {
 }
 
 func (w *world) admitOccurrence(d windowDoc, o maintenance.Occurrence, others []windowDoc, targets []maintenance.Target, now time.Time) (refused, bool) {
-	var windows []maintenance.Selector
+	var windows []windowDoc
 	for _, other := range others {
 		c, err := maintenance.New([]maintenance.Window{other.Window})
 		if err == nil && len(c.Occurrences(o.Begin, o.End)) > 0 {
-			windows = append(windows, other.Select)
+			windows = append(windows, other)
 		}
 	}
 	r := fleet.Request{ID: d.ID, Kind: fleet.Window, Window: d.ID, Ahead: true}
@@ -134,31 +135,55 @@ func (w *world) wordsAt(at time.Time) []maintenance.Selector {
 	return out
 }
 
-// windowsAt are the selectors of the windows that hold at a moment.
-func (w *world) windowsAt(at time.Time) []maintenance.Selector {
-	var out []maintenance.Selector
+// windowsAt are the windows that hold at a moment.
+func (w *world) windowsAt(at time.Time) []windowDoc {
+	var out []windowDoc
 	for _, id := range sorted(w.windows) {
 		if d := w.windows.get(id); !d.Proposed && d.holds(at, time.Second) {
-			out = append(out, d.Select)
+			out = append(out, d)
 		}
 	}
 	return out
 }
 
 // besides is what takes parts of the fleet away besides what is asked about.
-type besides struct{ words, windows []maintenance.Selector }
+type besides struct {
+	words   []maintenance.Selector
+	windows []windowDoc
+}
+
+// selectors are those of the words and of the windows.
+func (b besides) selectors() []maintenance.Selector {
+	out := slices.Clone(b.words)
+	for _, d := range b.windows {
+		out = append(out, d.Select)
+	}
+	return out
+}
+
+// window is the first window that takes at least a part of a service at a node away.
+func (b besides) window(targets []maintenance.Target, p pair) string {
+	for _, d := range b.windows {
+		if slices.ContainsFunc(targets, func(t maintenance.Target) bool {
+			return t.Node == p.node && t.Service == p.service && d.Select.Matches(t)
+		}) {
+			return d.ID
+		}
+	}
+	return ""
+}
 
 // spares asks, in the words of r, whether a fleet could do without what a selector
 // takes away, beside what others do: two that each leave a neighbour may leave none
 // together. Where the answer is no, it says for which node, and when.
 func spares(f fleet.Fleet, r fleet.Request, sel maintenance.Selector, beside besides, targets []maintenance.Target, when string) (refused, bool) {
-	others := slices.Concat(beside.words, beside.windows)
+	others := beside.selectors()
 	away, _ := covered(targets, others)
 	byWords, _ := covered(targets, beside.words)
 	for _, p := range away {
-		g := fleet.Grant{ID: "beside", Node: p.node, Service: p.service, Kind: fleet.Window}
+		g := fleet.Grant{ID: "beside", Node: p.node, Service: p.service, Kind: fleet.Window, Window: beside.window(targets, p)}
 		if slices.Contains(byWords, p) {
-			g.Kind = fleet.Override
+			g.Kind, g.Window = fleet.Override, ""
 		}
 		f.Grants = append(f.Grants, g)
 	}

@@ -58,7 +58,7 @@ func TestHTTPMinBytes(t *testing.T) {
 		{"in time", HTTP{URL: "/100000", MinBytes: 100000, MaxTime: 5 * time.Second}, ""},
 		{"the body is matched, too", HTTP{URL: "/200000", MinBytes: 100000, Body: "^a+$"}, ""},
 		{"and may not match", HTTP{URL: "/200000", MinBytes: 100000, Body: "b"}, `body does not match "b"`},
-		{"too late fails and says how much there was", HTTP{URL: "/100000?hang", MinBytes: 100001, MaxTime: 100 * time.Millisecond}, "100000 of 100001 bytes in 100ms"},
+		{"too late fails and says how much there was", HTTP{URL: "/100000?hang", MinBytes: 100001, MaxTime: 2 * time.Second}, "100000 of 100001 bytes in 2s"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			c.http.URL = server.URL + c.http.URL

@@ -65,7 +65,7 @@ func hashOf(secret []byte) string {
 
 // parseToken takes a token's text apart.
 func parseToken(text string) (secret, pin []byte, err error) {
-	bad := errors.New("this is no join token; copy all of what catchment node token printed")
+	bad := errors.New("this is no join token; copy all of what catchment node join-token printed")
 	a, b, ok := strings.Cut(strings.TrimSpace(text), ".")
 	if !ok || len(text) > 200 {
 		return nil, nil, bad

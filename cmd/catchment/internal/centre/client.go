@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -89,7 +90,7 @@ func (c *Client) credentials() (credentials.TransportCredentials, error) {
 	case given == 0 && identity.CheckLoopback(c.Address) == nil:
 		return insecure.NewCredentials(), nil
 	case given < 3:
-		return nil, exit.Usagef("a centre at %s wants to know who calls: write --ca FILE --cert FILE --key FILE", c.Address)
+		return nil, exit.Usagef("a centre at %s wants to know who calls: write --ca FILE --cert FILE --key FILE, or set CATCHMENT_CA, CATCHMENT_CERT and CATCHMENT_KEY", c.Address)
 	}
 	files, err := identity.Open(identity.Paths{CA: c.CA, Cert: c.Cert, Key: c.Key}, nil)
 	if err != nil {
@@ -127,9 +128,20 @@ func (c *Client) Explain(ctx context.Context, err error) error {
 	case code == codes.DeadlineExceeded:
 		return fmt.Errorf("the centre at %s did not answer within %s: a change may have been made, see catchment audit list", c.Address, c.Timeout)
 	case code == codes.Unavailable:
-		return fmt.Errorf("cannot reach the centre at %s: %s. Another is named by --central or CATCHMENT_CENTRAL", c.Address, status.Convert(err).Message())
+		return fmt.Errorf("cannot reach the centre at %s: %s. Another is named by --central or CATCHMENT_CENTRAL", c.Address, plain(status.Convert(err).Message()))
 	case code == codes.Unauthenticated || code == codes.PermissionDenied:
 		return fmt.Errorf("denied: %s", status.Convert(err).Message())
 	}
 	return exit.FromStatus(err)
+}
+
+// plain takes gRPC's own words off the error of a connection: what is left is that
+// of the network or of TLS.
+func plain(text string) string {
+	for _, before := range []string{"transport: Error while dialing: ", "transport: authentication handshake failed: "} {
+		if _, rest, ok := strings.Cut(text, before); ok {
+			return strings.TrimSuffix(rest, `"`)
+		}
+	}
+	return text
 }

@@ -24,7 +24,12 @@ func (g *group) fleet() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			return list(g, m.GetServices(), limitsTable)
+			return list(g, m.GetServices(), func(w io.Writer, all []*centralv1.FleetService) {
+				if len(all) == 0 {
+					fmt.Fprintln(w, "no node has a service")
+				}
+				limitsTable(w, all)
+			})
 		}),
 		g.planFleet(),
 		g.freeze("freeze", "Stop every automatic change but those of hard failures", "catchment fleet freeze --reason 'backbone trouble'", func(ctx context.Context, y why) (*centralv1.FleetStatus, error) {
@@ -69,8 +74,12 @@ func limitsTable(w io.Writer, all []*centralv1.FleetService) {
 		if s.GetMaxWithdrawn() > 0 {
 			most = percent(s.GetMaxWithdrawn())
 		}
+		load, capacity := "", "" // without figures nothing is known of either
+		if s.GetLoad() > 0 || s.GetCapacity() > 0 {
+			load, capacity = rate(s.GetLoad()), rate(s.GetCapacity())
+		}
 		grid.Row(cells(s.GetName(), fmt.Sprintf("%d of %d", s.GetAnnouncing(), s.GetNodes()), fmt.Sprint(s.GetMinAnnouncing()),
-			percent(s.GetWithdrawnCapacity()), most, rate(s.GetLoad()), rate(s.GetCapacity()), fmt.Sprint(s.GetMayWithdraw()))...)
+			percent(s.GetWithdrawnCapacity()), most, load, capacity, fmt.Sprint(s.GetMayWithdraw()))...)
 	}
 	_ = grid.Write(w) // a buffer takes everything
 }
@@ -197,7 +206,7 @@ func (g *group) override() *cobra.Command {
 		r.Verb, r.Reason, r.Ticket, r.Duration = args[0], y.reason, y.ticket, length(lasts.Std())
 		m, err := call(ctx, g, centralv1.FleetClient.SetFleetOverride, &r)
 		if err != nil {
-			return err
+			return spare(err, r.OverrideSafety, overrideFlag+" --for TIME")
 		}
 		return show(g, m, func(w io.Writer, m *centralv1.FleetOverride) { fmt.Fprintln(w, m.GetId()) })
 	})

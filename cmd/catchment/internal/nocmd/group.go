@@ -3,6 +3,7 @@ package nocmd
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"strings"
@@ -85,6 +86,18 @@ func (w *why) need() error {
 }
 
 const overrideUsage = "in spite of the fleet's limits; audited"
+
+// overrideFlag is what a refusal names as the way past the limits.
+const overrideFlag = "--override-safety"
+
+// spare adds to a refusal how it is overridden, as a node's own refusals do.
+func spare(err error, overridden bool, flags string) error {
+	var e *exit.Error
+	if overridden || !errors.As(err, &e) || e.Code != exit.Refused {
+		return err
+	}
+	return &exit.Error{Code: exit.Refused, Err: fmt.Errorf("%w; %s does it all the same, and is audited", e.Err, flags)}
+}
 
 // show writes an answer in the format that was asked for.
 func show[M proto.Message](g *group, m M, table func(w io.Writer, m M)) error {

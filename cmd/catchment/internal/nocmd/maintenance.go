@@ -6,6 +6,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -141,7 +142,7 @@ func (g *group) addWindow() *cobra.Command {
 			r.Duration, r.Lead, r.Reason, r.Ticket = length(lasts.Std()), length(lead.Std()), y.reason, y.ticket
 			m, err := call(ctx, g, centralv1.FleetClient.AddWindow, &r)
 			if err != nil {
-				return err
+				return spare(err, r.OverrideSafety, overrideFlag)
 			}
 			return g.added(m)
 		})
@@ -157,10 +158,38 @@ func (g *group) addWindow() *cobra.Command {
 	return cmd
 }
 
-// added prints the id, which is what comes next.
+// added prints the id, which is what comes next, and to stderr what was understood:
+// a wrong zone or a selector that hits too much is seen before it begins.
 func (g *group) added(m *centralv1.AddWindowResponse) error {
 	g.warn(m.GetWarnings())
+	if g.format == output.Table {
+		fmt.Fprintln(g.env.Stderr, output.OneLine(understood(m.GetWindow())))
+	}
 	return show(g, m.GetWindow(), func(w io.Writer, m *centralv1.Window) { fmt.Fprintln(w, m.GetId()) })
+}
+
+// manyNodes is from how many nodes on their number stands for their names.
+const manyNodes = 5
+
+// understood is a new window in a sentence.
+func understood(m *centralv1.Window) string {
+	hits := strings.Join(m.GetNodes(), ", ")
+	if n := len(m.GetNodes()); n > manyNodes {
+		hits = fmt.Sprintf("%d nodes", n)
+	}
+	out := fmt.Sprintf("hits %s", hits)
+	if m.GetNextStart() != nil {
+		out += fmt.Sprintf(" from %s to %s", clock(m.GetNextStart()), clock(m.GetNextEnd()))
+	}
+	if lead := m.GetLead().AsDuration(); lead > 0 && m.GetStartedNow() {
+		out += fmt.Sprintf(", asking clients to leave in the first %s", maintenance.Duration(lead))
+	} else if lead > 0 {
+		out += fmt.Sprintf(", asking clients to leave %s before", maintenance.Duration(lead))
+	}
+	if m.GetRrule() != "" {
+		out += ", and again by " + m.GetRrule()
+	}
+	return out + "; catchment maintenance show " + m.GetId() + " tells when it is safe to begin"
 }
 
 func (g *group) listWindows() *cobra.Command {
@@ -181,13 +210,13 @@ func windowsTable(w io.Writer, all []*centralv1.Window) {
 		fmt.Fprintln(w, "no windows")
 		return
 	}
-	grid := output.Grid{Titles: []string{"WINDOW", "STATE", "START", "END", "FOR", "REASON", "TICKET", "BY"}}
+	grid := output.Grid{Titles: []string{"WINDOW", "STATE", "START", "END", "RECURS", "FOR", "REASON", "TICKET", "BY"}}
 	for _, m := range all {
 		start, end := m.GetNextStart(), m.GetNextEnd()
 		if start == nil {
-			start = m.GetStart()
+			start, end = m.GetStart(), m.GetEnded()
 		}
-		grid.Row(cells(m.GetId(), m.GetState(), clock(start), clock(end), whom(m.GetSelector()), m.GetReason(), m.GetTicket(), m.GetBy())...)
+		grid.Row(cells(m.GetId(), m.GetState(), clock(start), clock(end), m.GetRrule(), whom(m.GetSelector()), m.GetReason(), m.GetTicket(), m.GetBy())...)
 	}
 	_ = grid.Write(w) // a buffer takes everything
 }
@@ -211,7 +240,11 @@ func windowText(w io.Writer, m *centralv1.Window) {
 	}
 	fmt.Fprintln(w)
 	if m.GetNextStart() != nil {
-		fmt.Fprintf(w, "  next %s to %s\n", clock(m.GetNextStart()), clock(m.GetNextEnd()))
+		which := "next"
+		if slices.Contains([]string{"draining", "running", "safe"}, m.GetState()) {
+			which = "now"
+		}
+		fmt.Fprintf(w, "  %s %s to %s\n", which, clock(m.GetNextStart()), clock(m.GetNextEnd()))
 	}
 	if p := m.GetProvider(); p != nil {
 		fmt.Fprintf(w, "  %s %s: %s, %s, circuits %s\n", p.GetName(), p.GetMaintenanceId(), p.GetStatus(), p.GetImpact(), strings.Join(p.GetObjects(), ", "))
@@ -287,7 +320,7 @@ func (g *group) confirmWindow() *cobra.Command {
 		m, err := call(ctx, g, centralv1.FleetClient.ConfirmWindow, &centralv1.ConfirmWindowRequest{Id: args[0], Lead: length(time.Duration(lead.Duration)),
 			Reason: y.reason, Ticket: y.ticket, OverrideSafety: override})
 		if err != nil {
-			return err
+			return spare(err, override, overrideFlag)
 		}
 		return g.added(m)
 	})

@@ -1,6 +1,7 @@
 package nocmd
 
 import (
+	"net"
 	"os"
 	"path/filepath"
 	"strings"
@@ -116,7 +117,10 @@ func TestTheExitCodeSaysWhatHappened(t *testing.T) {
 		code int
 		text string
 	}{
-		{status.Error(codes.FailedPrecondition, "min_announcing"), "node disable msk1 --reason x", exit.Refused, "refused by a safety rule: min_announcing"},
+		{status.Error(codes.FailedPrecondition, "min_announcing"), "node disable msk1 --reason x", exit.Refused, "refused by a safety rule: min_announcing; --override-safety does it all the same, and is audited"},
+		{status.Error(codes.FailedPrecondition, "shared"), "node tag msk1 57629:1 --meaning x", exit.Refused, "refused by a safety rule: shared\n"},
+		{status.Error(codes.FailedPrecondition, "min"), "fleet override drain --node a --reason x", exit.Refused, "min; --override-safety --for TIME does it"},
+		{status.Error(codes.FailedPrecondition, "min"), "maintenance confirm w-1 --reason x", exit.Refused, "min; --override-safety does it"},
 		{status.Error(codes.InvalidArgument, "no zone"), "maintenance add --node a --start now --for 1m --reason x", exit.Usage, "no zone"},
 		{status.Error(codes.NotFound, "there is no node"), "node show msk9", exit.Usage, "there is no node"},
 		{status.Error(codes.PermissionDenied, "a viewer"), "fleet freeze --reason x", exit.Failed, "denied: a viewer"},
@@ -219,5 +223,50 @@ func TestCertificatesAreMadeShownAndRenewed(t *testing.T) {
 		if r := try(t, "", args...); r.code != exit.Usage {
 			t.Errorf("%q: exit %d, %s", args, r.code, r.stderr)
 		}
+	}
+}
+
+func TestWhoeverPlansAWindowIsToldWhatWasUnderstood(t *testing.T) {
+	f := fullCentre()
+	address := f.serve(t)
+	r := try(t, "", strings.Fields("--central "+address+" maintenance add --node msk1 --start now --for 2h --reason x")...)
+	const want = "hits msk1 from 2026-03-01T13:00:00Z to 2026-03-01T15:00:00Z, asking clients to leave 5m before, and again by FREQ=WEEKLY; " +
+		"catchment maintenance show w-abcdefgh tells when it is safe to begin\n"
+	if r.stdout != "w-abcdefgh\n" || !strings.HasSuffix(r.stderr, want) {
+		t.Errorf("stdout %q, stderr %q; want %q", r.stdout, r.stderr, want)
+	}
+	if r := try(t, "", strings.Fields("--central "+address+" maintenance confirm w-1 --reason x -o json")...); r.stderr != "" {
+		t.Errorf("beside JSON there is %q", r.stderr)
+	}
+}
+
+func TestACentreThatIsNotThereIsToldInTheNetworksWords(t *testing.T) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	address := l.Addr().String()
+	if err := l.Close(); err != nil {
+		t.Fatal(err)
+	}
+	want := "cannot reach the centre at " + address + ": dial tcp " + address + ": connect: connection refused. Another is named by --central"
+	if r := try(t, "", "--central", address, "node", "list"); r.code != exit.Failed || !strings.Contains(r.stderr, want) {
+		t.Errorf("exit %d, %q; want %q", r.code, r.stderr, want)
+	}
+}
+
+func TestWhatIsNotKnownIsNotShownAsZero(t *testing.T) {
+	f := &fakeCentre{answers: map[string]proto.Message{"GetFleet": &centralv1.FleetStatus{Services: []*centralv1.FleetService{{Name: "video", Nodes: 1}}},
+		"GetNode": &centralv1.Node{Name: "msk1", State: "unseen", Services: []*centralv1.ServiceReport{{Name: "video", State: "announced"}}}}}
+	address := f.serve(t)
+	if r := try(t, "", "--central", address, "fleet", "limits"); r.code != exit.OK || strings.Contains(r.stdout, "LOAD") {
+		t.Errorf("exit %d, %q", r.code, r.stdout)
+	}
+	if r := try(t, "", "--central", address, "node", "show", "msk1"); strings.Contains(r.stdout, "site") || !strings.Contains(r.stdout, "not connected: what follows is what it said last") {
+		t.Errorf("exit %d, %q", r.code, r.stdout)
+	}
+	f.answers["GetFleet"] = &centralv1.FleetStatus{}
+	if r := try(t, "", "--central", address, "fleet", "limits"); r.stdout != "no node has a service\n" {
+		t.Errorf("%q", r.stdout)
 	}
 }

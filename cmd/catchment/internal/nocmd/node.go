@@ -84,7 +84,13 @@ func nodeText(w io.Writer, n *centralv1.Node) {
 	if n.GetReason() != "" {
 		fmt.Fprintf(w, " (%s)", n.GetReason())
 	}
-	fmt.Fprintf(w, "  site %s  AS %d  version %s  last seen %s\n", n.GetSite(), n.GetAsn(), n.GetVersion(), clock(n.GetLastSeen()))
+	if n.GetSite() != "" {
+		fmt.Fprintf(w, "  site %s", n.GetSite())
+	}
+	fmt.Fprintf(w, "  AS %d  version %s  last seen %s\n", n.GetAsn(), n.GetVersion(), clock(n.GetLastSeen()))
+	if n.GetState() == "unseen" && len(n.GetServices()) > 0 {
+		fmt.Fprintln(w, "it is not connected: what follows is what it said last")
+	}
 	if n.GetDisabled() {
 		fmt.Fprintln(w, "disabled")
 	}
@@ -163,7 +169,7 @@ func (g *group) setNode(use, short, example string, lowers bool, say func(*centr
 		say(r)
 		n, err := call(ctx, g, centralv1.FleetClient.SetNode, r)
 		if err != nil {
-			return err
+			return spare(err, override || !lowers, overrideFlag)
 		}
 		return show(g, n, nodeText)
 	})
