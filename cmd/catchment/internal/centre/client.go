@@ -42,7 +42,8 @@ type Client struct {
 // New returns a client of the default address.
 func New() *Client { return &Client{Address: DefaultAddress, Timeout: answerWithin} }
 
-// Flags gives the root the flags that all who speak to the centre have.
+// Flags gives the root the flags that all who speak to the centre have. The address that
+// c has is the default.
 func (c *Client) Flags(root *cobra.Command, getenv func(string) string) {
 	or := func(name, otherwise string) string {
 		if v := getenv(name); v != "" {
@@ -51,7 +52,7 @@ func (c *Client) Flags(root *cobra.Command, getenv func(string) string) {
 		return otherwise
 	}
 	f := root.PersistentFlags()
-	f.StringVar(&c.Address, "central", or("CATCHMENT_CENTRAL", DefaultAddress), "`ADDRESS` of the centre (env CATCHMENT_CENTRAL)")
+	f.StringVar(&c.Address, "central", or("CATCHMENT_CENTRAL", c.Address), "`ADDRESS` of the centre (env CATCHMENT_CENTRAL)")
 	f.StringVar(&c.CA, "ca", or("CATCHMENT_CA", ""), "`FILE` with the CA of the centre (env CATCHMENT_CA)")
 	f.StringVar(&c.Cert, "cert", or("CATCHMENT_CERT", ""), "`FILE` with your certificate (env CATCHMENT_CERT)")
 	f.StringVar(&c.Key, "key", or("CATCHMENT_KEY", ""), "`FILE` with its key (env CATCHMENT_KEY)")

@@ -63,7 +63,7 @@ func (g *group) runLint(ctx context.Context, inUse string) error {
 	case err != nil:
 		return err
 	case bad > 0:
-		return fmt.Errorf("%d of %d findings are errors", bad, len(out.Findings))
+		return fmt.Errorf("findings: %d, of which errors: %d", len(out.Findings), bad)
 	case len(out.Findings) == 0:
 		g.say("nothing is wrong with %d entries", len(docs.Entries))
 	}

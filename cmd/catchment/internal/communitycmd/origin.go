@@ -61,16 +61,23 @@ func (g *group) runOrigin(ctx context.Context, file, prefix string) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	if reader.Stats().Records == 0 && len(report.Problems) > 0 {
-		return exit.Inputf("%s is no MRT: %s", file, report.Problems[0])
-	}
-	if err := g.show(report, func(w io.Writer) { originTable(w, report) }); err != nil || g.format != output.Table {
+	if err := g.show(report, func(w io.Writer) { originTable(w, report) }); err != nil {
 		return err
 	}
-	for _, p := range report.Problems {
-		g.say("%s: %s", file, p)
+	if reader.Stats().Records == 0 && len(report.Problems) > 0 && alien(report.Problems[0]) {
+		return exit.Inputf("%s: %s", file, report.Problems[0])
+	}
+	if g.format == output.Table {
+		for _, p := range report.Problems {
+			g.say("%s: %s", file, p)
+		}
 	}
 	return nil
+}
+
+// alien reports whether a file is no MRT at all, rather than a torn one.
+func alien(p mrt.Problem) bool {
+	return strings.Contains(p.Reason, "this is no MRT") || strings.Contains(p.Reason, "compressed with")
 }
 
 // until is a reader that ends with its context.

@@ -42,9 +42,11 @@ func (g *group) load(ctx context.Context) (documents, error) {
 	var out documents
 	for _, name := range from {
 		if name == fleetTags {
+			before := len(out.Problems)
 			if err := g.tags(ctx, &out); err != nil {
 				return documents{}, err
 			}
+			g.complain(out.Problems[before:])
 			continue
 		}
 		r, err := g.read(name, importer.Auto, importer.Options{})
@@ -60,7 +62,7 @@ func (g *group) load(ctx context.Context) (documents, error) {
 // summarise says how much of a document was not understood.
 func (g *group) summarise(name string, problems []registry.Problem) {
 	if n := len(problems); n > 0 {
-		g.say("warning: %s: %d of its lines were not understood; catchment community import %s says which, and why", name, n, name)
+		g.say("warning: %s: lines not understood: %d; catchment community import %s says which, and why", name, n, name)
 	}
 }
 

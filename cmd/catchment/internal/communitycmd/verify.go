@@ -73,20 +73,24 @@ func (g *group) runVerify(ctx context.Context, p published) error {
 	return nil
 }
 
-// readPublished reads what is published. Lines of an object without its head are those
-// of the AS that is compared.
-func (g *group) readPublished(ctx context.Context, p published, asns []uint32) (importer.Result, error) {
+// readPublished reads what is published, and says how much of it was not understood. Lines
+// of an object without its head are those of the AS that is compared.
+func (g *group) readPublished(ctx context.Context, p published, asns []uint32) (out importer.Result, err error) {
+	name := p.file
 	switch {
 	case p.host != "":
-		return whois(ctx, p.host, asText(p.asn))
+		name = "--host " + p.host + " " + asText(p.asn)
+		out, err = whois(ctx, p.host, asText(p.asn))
 	case p.url != "":
-		return rest(ctx, p.url)
+		name = "--url " + p.url
+		out, err = rest(ctx, p.url)
+	default:
+		var opt importer.Options
+		if len(asns) == 1 {
+			opt.Owner = asns[0]
+		}
+		out, err = g.read(p.file, importer.Auto, opt)
 	}
-	var opt importer.Options
-	if len(asns) == 1 {
-		opt.Owner = asns[0]
-	}
-	out, err := g.read(p.file, importer.Auto, opt)
-	g.summarise(p.file, out.Problems)
+	g.summarise(name, out.Problems)
 	return out, err
 }
