@@ -13,13 +13,15 @@ import (
 
 	centralv1 "github.com/catchment-bgp/catchment/api/central/v1"
 	"github.com/catchment-bgp/catchment/central/store"
+	"github.com/catchment-bgp/catchment/community"
+	"github.com/catchment-bgp/catchment/community/registry"
 	"github.com/catchment-bgp/catchment/policy/fleet"
 )
 
 func TestATagNeedsAMeaningAndMustBeOurs(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := newLab(t, fleet.Limits{})
-		l.f.w.settings.Actions = map[string]string{"57629:666": "blackhole"}
+		l.f.w.settings.Registry = documented(t, "57629:666", "57629:3xx")
 		l.join(2)
 		pass(time.Minute)
 		for _, tt := range []struct {
@@ -40,6 +42,7 @@ func TestATagNeedsAMeaningAndMustBeOurs(t *testing.T) {
 			{"well-known", &centralv1.TagNodeRequest{Node: "n01", Value: "no-export", Meaning: "x"}, codes.FailedPrecondition, "well-known"},
 			{"graceful shutdown", &centralv1.TagNodeRequest{Node: "n01", Value: "65535:0", Meaning: "x"}, codes.FailedPrecondition, "well-known"},
 			{"an action", &centralv1.TagNodeRequest{Node: "n01", Value: "57629:666", Meaning: "x"}, codes.FailedPrecondition, "blackhole"},
+			{"an action by a pattern", &centralv1.TagNodeRequest{Node: "n01", Value: "57629:305", Meaning: "x"}, codes.FailedPrecondition, "as57629.txt:3"},
 			{"no community", &centralv1.TagNodeRequest{Node: "n01", Value: "hello", Meaning: "x"}, codes.InvalidArgument, "not a community"},
 			{"no node", &centralv1.TagNodeRequest{Node: "n09", Value: "57629:103", Meaning: "x"}, codes.InvalidArgument, `no node "n09"`},
 		} {
@@ -240,4 +243,18 @@ func TestANodeThatIsGoneIsForgotten(t *testing.T) {
 			t.Errorf("%v", s.GetNodes())
 		}
 	})
+}
+
+// documented is a registry with actions of our AS.
+func documented(t *testing.T, patterns ...string) *registry.Registry {
+	t.Helper()
+	var entries []registry.Entry
+	for _, text := range patterns {
+		p, err := community.ParsePattern(text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		entries = append(entries, registry.Entry{Pattern: p, Kind: registry.KindAction, Meaning: "blackhole", Owner: 57629, Source: registry.Source{File: "as57629.txt", Line: 3}})
+	}
+	return registry.New(entries...)
 }

@@ -14,6 +14,8 @@ import (
 	"github.com/catchment-bgp/catchment/central/config"
 	"github.com/catchment-bgp/catchment/central/identity"
 	"github.com/catchment-bgp/catchment/central/store"
+	"github.com/catchment-bgp/catchment/community/importer"
+	"github.com/catchment-bgp/catchment/community/registry"
 )
 
 // gcPercent is how much garbage may come on top of what is in use before it is
@@ -45,6 +47,10 @@ func Run(ctx context.Context, cfg *config.Config, o Options) error {
 	if err != nil {
 		return err
 	}
+	known, err := registryOf(cfg, log)
+	if err != nil {
+		return err
+	}
 	listener, web, err := listen(cfg)
 	if err != nil {
 		return err
@@ -53,7 +59,7 @@ func Run(ctx context.Context, cfg *config.Config, o Options) error {
 	if err != nil {
 		return errors.Join(err, listener.Close(), closeIf(web))
 	}
-	f := NewFleet(s, Settings{ASN: cfg.ASN, Cluster: cfg.Etcd != nil, Services: cfg.Services, Landing: cfg.Landing, AuditKeep: cfg.AuditKeep, Version: version, Log: log})
+	f := NewFleet(s, Settings{ASN: cfg.ASN, Cluster: cfg.Etcd != nil, Services: cfg.Services, Landing: cfg.Landing, Registry: known, AuditKeep: cfg.AuditKeep, Version: version, Log: log})
 	server, err := NewServer(f, id)
 	if err != nil {
 		return errors.Join(err, listener.Close(), closeIf(web), s.Close())
@@ -165,4 +171,28 @@ func openStore(ctx context.Context, cfg *config.Config, log *slog.Logger) (store
 		return nil, err
 	}
 	return s, nil
+}
+
+// registryOf reads the documents of our communities. What was not understood is logged:
+// it cannot be refused as a tag.
+func registryOf(cfg *config.Config, log *slog.Logger) (*registry.Registry, error) {
+	if len(cfg.Registry) == 0 {
+		return nil, nil
+	}
+	var entries []registry.Entry
+	for _, path := range cfg.Registry {
+		f, err := os.Open(path)
+		if err != nil {
+			return nil, fmt.Errorf("registry: %w", err)
+		}
+		doc, err := importer.Read(f, path, importer.Auto, importer.Options{Owner: cfg.ASN})
+		if err = errors.Join(err, f.Close()); err != nil {
+			return nil, fmt.Errorf("registry: %w", err)
+		}
+		for _, p := range doc.Problems {
+			log.Warn("the registry has something that is not understood", "file", p.File, "line", p.Line, "text", p.Text, "reason", p.Reason)
+		}
+		entries = append(entries, doc.Entries...)
+	}
+	return registry.New(entries...), nil
 }

@@ -4,6 +4,8 @@ import (
 	"log/slog"
 	"time"
 
+	"github.com/catchment-bgp/catchment/community"
+	"github.com/catchment-bgp/catchment/community/registry"
 	"github.com/catchment-bgp/catchment/policy/fleet"
 )
 
@@ -39,9 +41,8 @@ type Settings struct {
 	Services map[string]fleet.Limits
 	// Landing says where load goes that a node sheds; nil: not known.
 	Landing fleet.Landing
-	// Actions are communities that the registry knows as actions, with their
-	// meanings: they are no tags.
-	Actions map[string]string
+	// Registry knows our communities; nil: none. What it says is an action is no tag.
+	Registry *registry.Registry
 	// Step is the time between two turns of nodes that come back; 0: 30 s.
 	Step time.Duration
 	// AuditKeep is how long audit records are kept; 0: for ever.
@@ -54,3 +55,18 @@ type Settings struct {
 
 // limits returns a service's limits.
 func (s Settings) limits(service string) fleet.Limits { return s.Services[service] }
+
+// action is what an AS documents as an action of a community; nil: nothing.
+func (s Settings) action(v community.Value, asn uint32) (found *registry.Entry) {
+	if s.Registry == nil {
+		return nil
+	}
+	s.Registry.Lookup(v, func(e *registry.Entry) bool {
+		if e.Owner == asn && e.Kind == registry.KindAction {
+			found = e
+		}
+		// A more specific entry that tells where a route is from wins over a pattern.
+		return found == nil && !(e.Owner == asn && e.Kind == registry.KindInfo)
+	})
+	return found
+}

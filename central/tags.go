@@ -84,8 +84,8 @@ func (w *world) checkTag(r *centralv1.TagNodeRequest, node nodeDoc, value commun
 	case !known || admin != asn:
 		return refusef("asn", "%s is not of our AS %d", value, asn)
 	}
-	if meaning, is := w.settings.Actions[value.String()]; is {
-		return refusef("action", "%s is an action: %s", value, meaning)
+	if e := w.settings.action(value, asn); e != nil {
+		return refusef("action", "%s is an action: %s (%s:%d)", value, e.Meaning, e.Source.File, e.Source.Line)
 	}
 	for _, name := range sorted(w.nodes) {
 		if name == r.GetNode() || r.GetShared() {

@@ -14,6 +14,7 @@ const (
 	typeTwoOctetAS  = 0x00 // RFC 4360, section 3.1
 	typeIPv4        = 0x01 // RFC 4360, section 3.2
 	typeFourOctetAS = 0x02 // RFC 5668, section 2
+	nonTransitive   = 0x40 // the bit of the types that stay in an AS (RFC 4360, section 2)
 )
 
 // The second octet, the sub-type, under each of the three types above.
@@ -57,7 +58,7 @@ func (v Value) extendedString() string {
 			return fmt.Sprintf("%s:%s:%d", prefix, netip.AddrFrom4([4]byte(value[:4])), binary.BigEndian.Uint16(value[4:]))
 		case typeFourOctetAS:
 			// A small ASN in four octets is another community than the same ASN in
-			// two (RFC 5668, section 3); only its digits in hex tell them apart.
+			// two (RFC 5668); only its digits in hex tell them apart.
 			if asn := binary.BigEndian.Uint32(value); asn > 0xFFFF {
 				return fmt.Sprintf("%s:%d:%d", prefix, asn, binary.BigEndian.Uint16(value[4:]))
 			}
@@ -109,6 +110,9 @@ func parse(s string) (Value, error) {
 		return v, nil
 	}
 	if digits, ok := strings.CutPrefix(s, "0x"); ok {
+		if strings.Contains(digits, ":") {
+			return parseTyped(s)
+		}
 		return parseHex(digits)
 	}
 	parts := strings.Split(s, ":")
@@ -195,6 +199,83 @@ func parseRoute(subType byte, parts []string) (Value, error) {
 	binary.BigEndian.PutUint32(octets[2:], asn)
 	binary.BigEndian.PutUint16(octets[6:], uint16(n))
 	return NewExtended(octets), nil
+}
+
+// Typed is the text of an extended community with its type and sub-type in front, as
+// draft-ietf-grow-yang-bgp-communities writes it: 0x00:0x03:65001:4200000001. The
+// octets after those are an ASN of 2 octets and a number, of types 0x02 and 0x42 an ASN
+// of 4, and of 0x01 and 0x41 an IPv4 address. Parse(v.Typed()) is v. Of other kinds it
+// is String.
+func (v Value) Typed() string {
+	if v.kind != Extended {
+		return v.String()
+	}
+	admin, local := fmt.Sprint(binary.BigEndian.Uint16(v.wire[2:])), binary.BigEndian.Uint32(v.wire[4:])
+	switch v.wire[0] &^ nonTransitive {
+	case typeIPv4:
+		admin, local = netip.AddrFrom4([4]byte(v.wire[2:6])).String(), uint32(binary.BigEndian.Uint16(v.wire[6:]))
+	case typeFourOctetAS:
+		admin, local = fmt.Sprint(binary.BigEndian.Uint32(v.wire[2:])), uint32(binary.BigEndian.Uint16(v.wire[6:]))
+	}
+	return fmt.Sprintf("0x%02x:0x%02x:%s:%d", v.wire[0], v.wire[1], admin, local)
+}
+
+// parseTyped reads what Typed writes.
+func parseTyped(s string) (Value, error) {
+	parts := strings.Split(s, ":")
+	if len(parts) != 4 {
+		return Value{}, errors.New("write TYPE:SUBTYPE:ASN:number, for example 0x00:0x03:57629:101")
+	}
+	var octets [8]byte
+	var err error
+	if octets[0], err = parseOctet(parts[0]); err != nil {
+		return Value{}, err
+	}
+	if octets[1], err = parseOctet(parts[1]); err != nil {
+		return Value{}, err
+	}
+	n, err := number(parts[3])
+	if err != nil {
+		return Value{}, err
+	}
+	layout := octets[0] &^ nonTransitive
+	if layout == typeIPv4 {
+		addr, err := netip.ParseAddr(parts[2])
+		if err != nil || !addr.Is4() {
+			return Value{}, fmt.Errorf("%s is no IPv4 address; write for example 0x01:0x02:192.0.2.1:5", quote(parts[2]))
+		}
+		a := addr.As4()
+		copy(octets[2:], a[:])
+	} else {
+		asn, err := number(parts[2])
+		if err != nil {
+			return Value{}, err
+		}
+		if layout != typeFourOctetAS {
+			if asn > 0xFFFF {
+				return Value{}, fmt.Errorf("AS %d has 4 octets, type %s has room for 2; write type 0x%02x", asn, parts[0], octets[0]&nonTransitive|typeFourOctetAS)
+			}
+			binary.BigEndian.PutUint16(octets[2:], uint16(asn))
+			binary.BigEndian.PutUint32(octets[4:], n)
+			return NewExtended(octets), nil
+		}
+		binary.BigEndian.PutUint32(octets[2:], asn)
+	}
+	if n > 0xFFFF {
+		return Value{}, fmt.Errorf("%d is out of range; with type %s write 0..65535", n, parts[0])
+	}
+	binary.BigEndian.PutUint16(octets[6:], uint16(n))
+	return NewExtended(octets), nil
+}
+
+// parseOctet reads 0x and two hexadecimal digits.
+func parseOctet(s string) (byte, error) {
+	digits, ok := strings.CutPrefix(s, "0x")
+	n, err := strconv.ParseUint(digits, 16, 8)
+	if !ok || err != nil || len(digits) != 2 {
+		return 0, fmt.Errorf("%s is no octet; write 0x and two hexadecimal digits", quote(s))
+	}
+	return byte(n), nil
 }
 
 func parseHex(digits string) (Value, error) {

@@ -34,7 +34,7 @@ func TestParseReadsEveryFormAndStringPrintsTheCanonicalOne(t *testing.T) {
 		{"0x4004E11D4E9502F9", "0x4004e11d4e9502f9", NewExtended([8]byte{0x40, 4, 0xE1, 0x1D, 0x4E, 0x95, 0x02, 0xF9})},
 		{"0x0000000000000000", "", NewExtended([8]byte{})},
 		{"0x4002e11d00000065", "", NewExtended([8]byte{0x40, 2, 0xE1, 0x1D, 0, 0, 0, 101})},
-		// RFC 5668, section 3: the same ASN in four octets is another community.
+		// RFC 5668: the same ASN in four octets is another community.
 		{"0x02020000e11d0065", "", NewExtended([8]byte{2, 2, 0, 0, 0xE1, 0x1D, 0, 101})},
 		{"graceful-shutdown", "65535:0", GracefulShutdown},
 	}

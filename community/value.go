@@ -125,3 +125,19 @@ func Compare(a, b Value) int {
 	}
 	return bytes.Compare(a.wire[:], b.wire[:])
 }
+
+// Admin is the global administrator of an extended community of an ASN, transitive or
+// not (RFC 4360, section 3.1; RFC 5668, section 2), the ASN; false if v is no such
+// community.
+func (v Value) Admin() (uint32, bool) {
+	if v.kind != Extended {
+		return 0, false
+	}
+	switch v.wire[0] &^ nonTransitive {
+	case typeTwoOctetAS:
+		return uint32(binary.BigEndian.Uint16(v.wire[2:])), true
+	case typeFourOctetAS:
+		return binary.BigEndian.Uint32(v.wire[2:]), true
+	}
+	return 0, false
+}

@@ -11,13 +11,12 @@ var (
 	// reflector (RFC 7611, section 2).
 	AcceptOwn = standard(0xFFFF0001)
 	// LLGRStale (65535:6) marks a route kept by Long-Lived Graceful Restart
-	// (RFC 9494, section 3).
+	// (RFC 9494, section 3.2).
 	LLGRStale = standard(0xFFFF0006)
 	// NoLLGR (65535:7) forbids keeping the route by Long-Lived Graceful Restart
-	// (RFC 9494, section 3).
+	// (RFC 9494, section 3.3).
 	NoLLGR = standard(0xFFFF0007)
-	// StandbyPE (65535:9) marks the standby path of multicast VPN (RFC 9026,
-	// section 4).
+	// StandbyPE (65535:9) marks the standby path of multicast VPN (RFC 9026).
 	StandbyPE = standard(0xFFFF0009)
 	// Blackhole (65535:666) asks the receiver to discard the prefix's traffic
 	// (RFC 7999, section 2).

@@ -34,6 +34,9 @@ func (c *checker) check(raw *rawConfig) *Config {
 	}
 	c.roles(cfg)
 	c.landing(cfg, raw.Landing)
+	for i := range raw.Registry {
+		cfg.Registry = append(cfg.Registry, c.path(&raw.Registry[i]))
+	}
 	return cfg
 }
 

@@ -32,6 +32,8 @@ type Config struct {
 	AuditKeep time.Duration
 	// Services has the limits, by service.
 	Services map[string]fleet.Limits
+	// Registry are the files that document our communities.
+	Registry []string
 	// Landing says which share of what a node sheds lands on which other; nil: not known.
 	Landing fleet.Landing
 }

@@ -26,6 +26,7 @@ services:
   - name: DNS
 landing:
   MSK1: {spb1: 0.5, ekb1: 0.5}
+registry: [as57629.txt]
 `
 
 func TestEveryKeyIsRead(t *testing.T) {
@@ -39,7 +40,7 @@ func TestEveryKeyIsRead(t *testing.T) {
 		TLS:      &TLS{in("ca.pem"), "/etc/c.pem", in("c.key")},
 		Roles:    map[string]string{"noc/Anna": "admin", "edge/old": "none"},
 		Services: map[string]fleet.Limits{"video": {MinAnnouncing: 2, MaxWithdrawn: 0.34}, "DNS": {MinAnnouncing: 1}},
-		Landing:  fleet.Landing{"MSK1": {"spb1": 0.5, "ekb1": 0.5}}}
+		Landing:  fleet.Landing{"MSK1": {"spb1": 0.5, "ekb1": 0.5}}, Registry: []string{in("as57629.txt")}}
 	if !reflect.DeepEqual(got, want) {
 		t.Errorf("got  %+v\nwant %+v", got, want)
 	}

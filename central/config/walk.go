@@ -29,6 +29,7 @@ type rawConfig struct {
 	Audit    *rawAudit                     `yaml:"audit"`
 	Services []rawService                  `yaml:"services"`
 	Landing  map[string]map[string]float64 `yaml:"landing"`
+	Registry []string                      `yaml:"registry"`
 }
 
 type rawEtcd struct {

@@ -6,7 +6,9 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/catchment-bgp/catchment/cmd/catchment/internal/centre"
 	"github.com/catchment-bgp/catchment/cmd/catchment/internal/cli"
+	"github.com/catchment-bgp/catchment/cmd/catchment/internal/communitycmd"
 	"github.com/catchment-bgp/catchment/cmd/catchment/internal/edgecmd"
 	"github.com/catchment-bgp/catchment/cmd/catchment/internal/nocmd"
 	"github.com/catchment-bgp/catchment/cmd/catchment/internal/simcmd"
@@ -24,10 +26,10 @@ func rootOf(env *cli.Env) *cobra.Command {
 	root := cli.Group("catchment", "An anycast controller that speaks BGP",
 		"catchment shows and steers what anycast nodes announce, and why.",
 		edgecmd.New(env))
-	noc, flags := nocmd.New(env)
-	root.AddCommand(noc...)
-	root.AddCommand(demoCommand(env), simcmd.New(env), versionCommand(env))
-	flags(root)
+	client := centre.New()
+	root.AddCommand(nocmd.New(env, client)...)
+	root.AddCommand(communitycmd.New(env, client), demoCommand(env), simcmd.New(env), versionCommand(env))
+	client.Flags(root, env.Getenv)
 	versionFlag(root)
 	return root
 }

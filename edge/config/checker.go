@@ -5,6 +5,8 @@ import (
 	"strings"
 	"time"
 	"unicode"
+
+	"github.com/catchment-bgp/catchment/community/registry"
 )
 
 // position is a place in the file, counted from 1; zero: not known.
@@ -22,6 +24,8 @@ type checker struct {
 	// bad has the paths whose values were refused, dirty those and all above.
 	// What is bad is reported once, and not again for its consequences.
 	bad, dirty map[string]bool
+	// registry has what the documents say; nil: there are none.
+	registry *registry.Registry
 }
 
 func newChecker(file string, opt Options) *checker {

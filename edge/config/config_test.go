@@ -261,3 +261,29 @@ func TestLinkLocalAddressesCarryTheirInterface(t *testing.T) {
 		t.Errorf("printed and loaded again: %+v, %v", again, err)
 	}
 }
+
+func TestSteerIsTheCommunityThatTheNeighbourDocuments(t *testing.T) {
+	text := strings.Replace(read(t, "minimal.yaml"), "    local_address: 10.77.1.1\n", `    local_address: 10.77.1.1
+    ladder:
+      - {steer: {action: prepend, times: 2, towards: AS174}}
+      - {steer: {action: local-pref, value: 80}}
+      - {steer: {action: no-export, towards: peers}, community: ["65001:7"]}
+registry: [as65001.txt]
+`, 1)
+	cfg, warnings, err := Parse("edge.yaml", []byte(text), testOptions())
+	if err != nil || len(warnings) > 0 {
+		t.Fatal(err, warnings)
+	}
+	for i, want := range []struct {
+		communities string
+		withdraw    bool
+	}{{"65001:3212", false}, {"65001:80", true}, {"65001:7 65001:3300", true}} {
+		r := &cfg.Neighbors[0].Ladder[i]
+		if got := strings.Join(r.Communities.Strings(), " "); got != want.communities || r.MayWithdraw() != want.withdraw {
+			t.Errorf("rung %d: %s, may withdraw %v, want %+v", i+1, got, r.MayWithdraw(), want)
+		}
+	}
+	if want := "steer: {action: prepend, times: 2, towards: AS174} # 65001:3212, testdata/as65001.txt:6: prepend x times to AS174, x = 1..3"; !strings.Contains(printed(t, cfg), want) {
+		t.Errorf("it prints\n%s, without %s", printed(t, cfg), want)
+	}
+}

@@ -18,9 +18,14 @@ import (
 // credentials in HTTP headers are masked; all else loads again to an equal Config.
 func (c *Config) YAML() ([]byte, error) {
 	var b bytes.Buffer
+	var n yaml.Node
+	if err := n.Encode(c.raw()); err != nil {
+		return nil, err
+	}
+	c.comment(&n)
 	enc := yaml.NewEncoder(&b)
 	enc.SetIndent(2)
-	if err := enc.Encode(c.raw()); err != nil {
+	if err := enc.Encode(&n); err != nil {
 		return nil, err
 	}
 	if err := enc.Close(); err != nil {
@@ -62,6 +67,7 @@ func (c *Config) raw() *rawConfig {
 			Require: new(wayBackName(either(c.WayBack.Required, "default", "none"))),
 			Grace:   new(duration(c.WayBack.Grace)),
 		},
+		Registry:    c.Registry,
 		ReturnAfter: each(c.ReturnAfter, func(d time.Duration) duration { return duration(d) }),
 		Links:       each(c.Links, rawLinkOf),
 		Neighbors:   each(c.Neighbors, rawNeighborOf),
@@ -134,7 +140,8 @@ func rawNeighborOf(n Neighbor) rawNeighbor {
 
 func rawRungOf(g Rung) rawRung {
 	r := rawRung{
-		Community: g.Communities,
+		Steer:     rawSteerOf(g.Steer),
+		Community: g.written(),
 		MED:       metricOf(g.MED),
 		LocalPref: metricOf(g.LocalPref),
 		GSHUT:     given(g.GSHUT),

@@ -26,6 +26,7 @@ type rawConfig struct {
 	LeaveHold   *duration     `yaml:"leave_hold,omitempty"`
 	WayBack     *rawWayBack   `yaml:"way_back,omitempty"`
 	ReturnAfter []duration    `yaml:"return_after,omitempty,flow"`
+	Registry    []string      `yaml:"registry,omitempty,flow"`
 }
 
 type rawCentral struct {
@@ -113,6 +114,7 @@ type rawNextHop struct {
 }
 
 type rawRung struct {
+	Steer     *rawSteer         `yaml:"steer,omitempty"`
 	Community []community.Value `yaml:"community,omitempty,flow"`
 	Prepend   *count            `yaml:"prepend,omitempty"`
 	MED       *metric           `yaml:"med,omitempty"`
@@ -122,6 +124,14 @@ type rawRung struct {
 	Prefixes  []netip.Prefix    `yaml:"prefixes,omitempty,flow"`
 	Sheds     *float64          `yaml:"sheds,omitempty"`
 	Leaves    *bool             `yaml:"leaves,omitempty"`
+}
+
+// rawSteer is a rung in words: {action: prepend, times: 2, towards: AS174}.
+type rawSteer struct {
+	Action  *verb   `yaml:"action,omitempty"`
+	Times   *count  `yaml:"times,omitempty"`
+	Value   *metric `yaml:"value,omitempty"`
+	Towards *string `yaml:"towards,omitempty"`
 }
 
 type rawService struct {

@@ -3,6 +3,7 @@ package config
 import (
 	"fmt"
 	"maps"
+	"os"
 	"reflect"
 	"regexp"
 	"slices"
@@ -31,7 +32,7 @@ neighbors:
     kind: transit
     local_address: 10.77.1.1
     next_hop: {ipv4: 10.77.1.9, ipv6: "fd77:1::1"}
-    ladder: [{community: ["65001:1"], prepend: 1}]
+    ladder: [{steer: {action: no-export}, community: ["65001:1"], prepend: 1}]
 services:
   - name: one
     prefixes: [198.51.100.0/24]
@@ -48,6 +49,7 @@ services:
   - {name: three, prefixes: [192.0.2.0/24], require: {percent: 50}, checks: [{name: port, tcp: {address: "192.0.2.1:53"}}]}
 load: {mode: "off", slowdown: [{load: 0.7, share: 0}], flap: {margin: 0.1}, node: {cpu: true, interfaces: [{name: eth0}], pressure: {io: 0.2}}, quality: {period: 30s}}
 way_back: {require: default}
+registry: [testdata/as65001.txt]
 `
 
 // worded are defaults that are no value of their own, with what the skeleton has
@@ -103,7 +105,7 @@ func outcomes(t *testing.T, places []place, key string) []outcome {
 		if err != nil {
 			t.Fatal(err)
 		}
-		c, _, err := Parse("edge.yaml", text, Options{})
+		c, _, err := Parse("edge.yaml", text, Options{ReadFile: os.ReadFile})
 		if o.refused = err != nil; !o.refused {
 			o.printed = append(slices.Clone(at), key).in(printedTree(t, c))
 		}
@@ -207,7 +209,7 @@ func printedTree(t *testing.T, c *Config) any {
 // instances are the places of the skeleton where each raw struct stands.
 func instances(t *testing.T) map[reflect.Type][]place {
 	t.Helper()
-	if _, _, err := Parse("edge.yaml", []byte(skeleton), Options{}); err != nil {
+	if _, _, err := Parse("edge.yaml", []byte(skeleton), Options{ReadFile: os.ReadFile}); err != nil {
 		t.Fatalf("the skeleton: %v", err)
 	}
 	out := map[reflect.Type][]place{}

@@ -29,6 +29,7 @@ type (
 	kindName    string
 	familyName  string
 	returnName  string
+	verb        string
 	requireWord string
 	scope       string
 	wayBackName string
@@ -76,6 +77,7 @@ var rules = map[reflect.Type]rule{
 	reflect.TypeFor[community.Value](): {"a community", anyForm, parseCommunity},
 	reflect.TypeFor[kindName]():        words[kindName]("a kind of neighbour", "transit", "peer", "ix", "rs", "internal"),
 	reflect.TypeFor[familyName]():      words[familyName]("a family", "ipv4", "ipv6"),
+	reflect.TypeFor[verb]():            words[verb]("an action", steerable...),
 	reflect.TypeFor[returnName]():      words[returnName]("a way of returning", "symmetric", "routed"),
 	reflect.TypeFor[scope]():           words[scope]("a scope", "hard", "soft"),
 	reflect.TypeFor[wayBackName]():     words[wayBackName]("a way back", "default", "none"),

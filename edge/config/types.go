@@ -6,6 +6,7 @@ import (
 
 	"github.com/catchment-bgp/catchment/announcer"
 	"github.com/catchment-bgp/catchment/community"
+	"github.com/catchment-bgp/catchment/community/registry"
 	"github.com/catchment-bgp/catchment/healthcheck"
 )
 
@@ -32,6 +33,8 @@ type Config struct {
 	// is announced again: the first, second, third ... hard failure of the last
 	// hour; the last entry stands for all further ones.
 	ReturnAfter []time.Duration
+	// Registry are the files that document communities, for Rung.Steer.
+	Registry []string
 }
 
 // Central says where the centre is and how to speak to it.
@@ -83,12 +86,14 @@ type Neighbor struct {
 // rung 0; prepends are totals.
 type Rung struct {
 	Communities community.Set
-	Prepend     int
-	PrependSet  bool
-	MED         announcer.Metric
-	LocalPref   announcer.Metric
-	GSHUT       bool
-	Withdraw    bool
+	// Steer is what a community among them does, where the file says it in words.
+	Steer      *Steer
+	Prepend    int
+	PrependSet bool
+	MED        announcer.Metric
+	LocalPref  announcer.Metric
+	GSHUT      bool
+	Withdraw   bool
 	// Prefixes limits the rung to some of a service's prefixes; empty: all.
 	Prefixes []netip.Prefix
 	// Sheds is the share of the neighbour's traffic expected to leave, 0..1.
@@ -97,6 +102,14 @@ type Rung struct {
 	// Leaves is `leaves: true`: the neighbour may withdraw the route from others
 	// for it.
 	Leaves bool
+}
+
+// Steer is a community that was found by what it does.
+type Steer struct {
+	registry.Query
+	Value community.Value
+	// Entry is the documentation that it was found in.
+	Entry registry.Entry
 }
 
 // Service is what is announced as one.

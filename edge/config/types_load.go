@@ -72,9 +72,10 @@ const (
 
 // MayWithdraw tells whether a rung takes routes away, or may make the neighbour
 // take them away from others: GSHUT, communities that limit where a route goes
-// (RFC 1997, RFC 3765, RFC 7999), and what `leaves: true` says so of.
+// (RFC 1997, RFC 3765, RFC 7999), what `steer` finds to do so, and what `leaves: true`
+// says so of.
 func (r *Rung) MayWithdraw() bool {
-	return r.Withdraw || r.GSHUT || r.Leaves || slices.ContainsFunc(r.Communities, limits)
+	return r.Withdraw || r.GSHUT || r.Leaves || r.Steer != nil && takesAway(r.Steer.Verb) || slices.ContainsFunc(r.Communities, limits)
 }
 
 func limits(v community.Value) bool {

@@ -61,8 +61,10 @@ func (c *checker) ladder(path string, raw []rawRung, n *Neighbor) []Rung {
 }
 
 func (c *checker) rung(path string, raw *rawRung, n *Neighbor) Rung {
+	steer := c.steer(join(path, "steer"), raw.Steer, n)
 	r := Rung{
-		Communities: c.communities(join(path, "community"), raw.Community),
+		Communities: c.withSteer(c.communities(join(path, "community"), raw.Community), steer),
+		Steer:       steer,
 		Prepend:     c.prepend(join(path, "prepend"), raw.Prepend, n),
 		PrependSet:  raw.Prepend != nil,
 		MED:         toMetric(raw.MED),
@@ -75,11 +77,11 @@ func (c *checker) rung(path string, raw *rawRung, n *Neighbor) Rung {
 		Leaves:      value(raw.Leaves, false),
 	}
 	c.notEmpty(join(path, "community"), len(raw.Community), "write a community, or remove the key")
-	steers := len(r.Communities) > 0 || r.PrependSet || r.MED.Set || r.LocalPref.Set || r.GSHUT
+	steers := raw.Steer != nil || len(r.Communities) > 0 || r.PrependSet || r.MED.Set || r.LocalPref.Set || r.GSHUT
 	switch {
 	case c.dirty[path]:
 	case !steers && !r.Withdraw:
-		c.reject(path, "the rung does nothing; write at least one of community, prepend, med, local_pref, gshut: true and withdraw: true")
+		c.reject(path, "the rung does nothing; write at least one of steer, community, prepend, med, local_pref, gshut: true and withdraw: true")
 	case steers && r.Withdraw:
 		c.reject(join(path, "withdraw"), "a withdrawn route has no attributes; write withdraw: true in a rung of its own")
 	case r.Leaves && r.Withdraw:

@@ -28,6 +28,7 @@ func (c *checker) config(r *rawConfig) *Config {
 		ReturnAfter: c.returnAfter(r.ReturnAfter),
 	}
 	c.need("", "asn", "our AS number")
+	cfg.Registry = c.documents(r.Registry)
 	cfg.Load = c.load(value(r.Load, rawLoad{}), cfg.Links)
 	cfg.Neighbors = c.neighbors(r.Neighbors, cfg)
 	cfg.Services = c.services(r.Services, cfg)

@@ -68,7 +68,7 @@ func (g *group) central() *cobra.Command {
 
 // backup never overwrites, and leaves no half of a backup behind.
 func (g *group) backup(ctx context.Context, args []string) (err error) {
-	conn, err := g.connect()
+	conn, err := g.Connect()
 	if err != nil {
 		return err
 	}
@@ -84,7 +84,7 @@ func (g *group) backup(ctx context.Context, args []string) (err error) {
 	}()
 	stream, err := centralv1.NewFleetClient(conn).Backup(ctx, &centralv1.BackupRequest{})
 	if err != nil {
-		return g.explain(ctx, err)
+		return g.Explain(ctx, err)
 	}
 	for {
 		part, err := stream.Recv()
@@ -95,7 +95,7 @@ func (g *group) backup(ctx context.Context, args []string) (err error) {
 			if status.Code(err) == codes.Canceled {
 				return errors.New("interrupted")
 			}
-			return g.explain(ctx, err)
+			return g.Explain(ctx, err)
 		}
 		if _, err := f.Write(part.GetData()); err != nil {
 			return err

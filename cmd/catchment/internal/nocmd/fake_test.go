@@ -21,6 +21,7 @@ import (
 	"google.golang.org/protobuf/types/known/timestamppb"
 
 	centralv1 "github.com/catchment-bgp/catchment/api/central/v1"
+	"github.com/catchment-bgp/catchment/cmd/catchment/internal/centre"
 	"github.com/catchment-bgp/catchment/cmd/catchment/internal/cli"
 )
 
@@ -119,9 +120,9 @@ func try(t *testing.T, stdin string, args ...string) result {
 	t.Helper()
 	var stdout, stderr bytes.Buffer
 	env := &cli.Env{Stdin: strings.NewReader(stdin), Stdout: &stdout, Stderr: &stderr, Getenv: func(string) string { return "" }, Now: func() time.Time { return now }}
-	commands, flags := New(env)
-	root := cli.Group("catchment", "", "", commands...)
-	flags(root)
+	client := centre.New()
+	root := cli.Group("catchment", "", "", New(env, client)...)
+	client.Flags(root, env.Getenv)
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	defer cancel()
 	code := cli.Execute(ctx, env, root, args)

@@ -14,45 +14,23 @@ import (
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/types/known/durationpb"
 
+	"github.com/catchment-bgp/catchment/cmd/catchment/internal/centre"
 	"github.com/catchment-bgp/catchment/cmd/catchment/internal/cli"
 	"github.com/catchment-bgp/catchment/cmd/catchment/internal/exit"
 	"github.com/catchment-bgp/catchment/cmd/catchment/internal/output"
 )
 
-// answerWithin bounds every call but a backup.
-const answerWithin = 20 * time.Second
-
 // group is what all verbs share.
 type group struct {
-	env           *cli.Env
-	address       string
-	ca, cert, key string
-	format        output.Format
-	timeout       time.Duration
+	*centre.Client
+	env    *cli.Env
+	format output.Format
 }
 
-// New returns the commands, and what gives the root the flags that all of them have.
-func New(env *cli.Env) (commands []*cobra.Command, flags func(root *cobra.Command)) {
-	g := &group{env: env, format: output.Table, timeout: answerWithin}
-	return []*cobra.Command{g.node(), g.maintenance(), g.fleet(), g.audit(), g.central(), g.pki()}, g.flags
-}
-
-// DefaultCentral is where the centre is unless --central or CATCHMENT_CENTRAL says
-// otherwise.
-const DefaultCentral = "127.0.0.1:7179"
-
-func (g *group) flags(root *cobra.Command) {
-	or := func(name, otherwise string) string {
-		if v := g.env.Getenv(name); v != "" {
-			return v
-		}
-		return otherwise
-	}
-	f := root.PersistentFlags()
-	f.StringVar(&g.address, "central", or("CATCHMENT_CENTRAL", DefaultCentral), "`ADDRESS` of the centre (env CATCHMENT_CENTRAL)")
-	f.StringVar(&g.ca, "ca", or("CATCHMENT_CA", ""), "`FILE` with the CA of the centre (env CATCHMENT_CA)")
-	f.StringVar(&g.cert, "cert", or("CATCHMENT_CERT", ""), "`FILE` with your certificate (env CATCHMENT_CERT)")
-	f.StringVar(&g.key, "key", or("CATCHMENT_KEY", ""), "`FILE` with its key (env CATCHMENT_KEY)")
+// New returns the commands, which speak to the centre through client.
+func New(env *cli.Env, client *centre.Client) []*cobra.Command {
+	g := &group{Client: client, env: env, format: output.Table}
+	return []*cobra.Command{g.node(), g.maintenance(), g.fleet(), g.audit(), g.central(), g.pki()}
 }
 
 // holder is a command that holds others, whose answers have formats.

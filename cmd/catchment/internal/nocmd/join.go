@@ -43,9 +43,9 @@ func (g *group) join() *cobra.Command {
 
 // joinAs writes nothing before the centre has answered, and never over a file.
 func (g *group) joinAs(ctx context.Context, node, token, dir string) error {
-	host, _, err := net.SplitHostPort(g.address)
+	host, _, err := net.SplitHostPort(g.Address)
 	if err != nil {
-		return exit.Usagef("--central %q is no address: write HOST:PORT", g.address)
+		return exit.Usagef("--central %q is no address: write HOST:PORT", g.Address)
 	}
 	for _, name := range []string{caFile, certFile, keyFile} {
 		if _, err := os.Lstat(filepath.Join(dir, name)); err == nil {
@@ -60,16 +60,16 @@ func (g *group) joinAs(ctx context.Context, node, token, dir string) error {
 	if err != nil {
 		return err
 	}
-	conn, err := grpc.NewClient("dns:///"+g.address, grpc.WithTransportCredentials(credentials.NewTLS(secure)))
+	conn, err := grpc.NewClient("dns:///"+g.Address, grpc.WithTransportCredentials(credentials.NewTLS(secure)))
 	if err != nil {
 		return err
 	}
 	defer conn.Close() // fails only when closed before
-	limited, cancel := context.WithTimeout(ctx, g.timeout)
+	limited, cancel := context.WithTimeout(ctx, g.Timeout)
 	defer cancel()
 	got, err := centralv1.NewEdgesClient(conn).Join(limited, &centralv1.JoinRequest{Token: token, Csr: csr})
 	if err != nil {
-		return g.explain(ctx, err)
+		return g.Explain(ctx, err)
 	}
 	err = errors.Join(identity.WriteKey(filepath.Join(dir, keyFile), keyPEM), identity.WriteCert(filepath.Join(dir, certFile), got.GetCertificate()),
 		identity.WriteCert(filepath.Join(dir, caFile), got.GetCa()))

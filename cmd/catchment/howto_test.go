@@ -1,0 +1,206 @@
+package main
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"flag"
+	"fmt"
+	"io"
+	"log/slog"
+	"net"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/credentials/insecure"
+
+	centralv1 "github.com/catchment-bgp/catchment/api/central/v1"
+	"github.com/catchment-bgp/catchment/central"
+	"github.com/catchment-bgp/catchment/central/config"
+	"github.com/catchment-bgp/catchment/cmd/catchment/internal/exit"
+	"github.com/catchment-bgp/catchment/internal/pages"
+)
+
+const howtoPage = "docs/howto/publish-communities.md"
+
+// rewriteHowto has the page's outputs written anew: go test ./cmd/catchment -run Howto -howto.update
+var rewriteHowto = flag.Bool("howto.update", false, "write what the commands print into "+howtoPage)
+
+// howtoPatience bounds each wait.
+const howtoPatience = time.Minute
+
+// freePort is an address on loopback where nobody listens.
+func freePort(t *testing.T) string {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := l.Close(); err != nil {
+		t.Fatal(err)
+	}
+	return l.Addr().String()
+}
+
+// startCentre runs a centre that knows two nodes, and returns its address.
+func startCentre(t *testing.T) string {
+	t.Helper()
+	address := freePort(t)
+	folder := t.TempDir()
+	cfg, err := config.Parse("howto", fmt.Appendf(nil, "data: %q\nlisten: %q\nasn: 57629\n", filepath.Join(folder, "store"), address), folder)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, leave := context.WithCancel(context.Background())
+	left := make(chan error, 1)
+	go func() {
+		left <- central.Run(ctx, cfg, central.Options{Version: "howto", Log: slog.New(slog.DiscardHandler)})
+	}()
+	t.Cleanup(func() {
+		leave()
+		if err := <-left; err != nil {
+			t.Errorf("the centre: %v", err)
+		}
+	})
+	conn, err := grpc.NewClient(address, grpc.WithTransportCredentials(insecure.NewCredentials()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = conn.Close() })
+	limited, cancel := context.WithTimeout(t.Context(), howtoPatience)
+	t.Cleanup(cancel)
+	for _, node := range []string{"msk1", "spb1"} {
+		stream, err := centralv1.NewEdgesClient(conn).Connect(limited, grpc.WaitForReady(true))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := stream.Send(&centralv1.EdgeMessage{Hello: &centralv1.Hello{Node: node, Version: "howto", Asn: 57629}}); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := stream.Recv(); err != nil { // then the node is known
+			t.Fatal(err)
+		}
+	}
+	return address
+}
+
+// startWhois answers each question with an object that has the remarks in a file.
+func startWhois(t *testing.T, remarks string) string {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		for {
+			c, err := l.Accept()
+			if err != nil {
+				return
+			}
+			if query, err := bufio.NewReader(c).ReadString('\n'); err == nil && query == "AS57629\r\n" {
+				text, _ := os.ReadFile(remarks)                                           // none: an answer without
+				_, _ = io.WriteString(c, "aut-num:        AS57629\n"+string(text)+"\n\n") // who asked sees what is missing
+			}
+			_ = c.Close()
+		}
+	}()
+	t.Cleanup(func() {
+		_ = l.Close()
+		<-done
+	})
+	return l.Addr().String()
+}
+
+// howtoLine runs a line of the page in the working directory, and returns what it prints.
+func howtoLine(t *testing.T, line, centre, whois string) string {
+	t.Helper()
+	line, into, _ := strings.Cut(line, " > ")
+	line, from, _ := strings.Cut(line, " < ")
+	var stdin []byte
+	if from != "" {
+		var err error
+		if stdin, err = os.ReadFile(from); err != nil {
+			t.Fatal(err)
+		}
+	}
+	args := []string{"--central", centre}
+	for _, m := range regexp.MustCompile(`'([^']*)'|(\S+)`).FindAllStringSubmatch(line, -1) {
+		args = append(args, strings.ReplaceAll(m[1]+m[2], "whois.ripe.net", whois))
+	}
+	if args[2] != "catchment" {
+		t.Fatalf("the page runs what this test does not know: %s", line)
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), howtoPatience)
+	defer cancel()
+	var stdout, stderr bytes.Buffer
+	code := run(ctx, append(args[3:], args[:2]...), bytes.NewReader(stdin), &stdout, &stderr)
+	if code == exit.Usage {
+		t.Errorf("%s: %s", line, stderr.String())
+	}
+	if into != "" {
+		if err := os.WriteFile(into, stdout.Bytes(), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		stdout.Reset()
+	}
+	return strings.ReplaceAll(stdout.String()+stderr.String(), whois, "whois.ripe.net")
+}
+
+func TestHowtoPublishesAndPrintsWhatItShows(t *testing.T) {
+	page, err := pages.Read(howtoPage)
+	if err != nil {
+		t.Fatal(err)
+	}
+	root, err := pages.Root()
+	if err != nil {
+		t.Fatal(err)
+	}
+	text, err := os.ReadFile(filepath.Join(root, howtoPage))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Chdir(t.TempDir())
+	for _, m := range regexp.MustCompile("(?m)In `([a-z.]+)`:\n\n```text\n((?s:.*?))^```").FindAllStringSubmatch(string(text), -1) {
+		if err := os.WriteFile(m[1], []byte(m[2]), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	centre, whois := startCentre(t), startWhois(t, "remarks.txt")
+	shown := 0
+	for _, b := range page.Blocks() {
+		switch b.Lang {
+		case "sh":
+			for line := range strings.Lines(b.Text) {
+				howtoLine(t, strings.TrimSpace(line), centre, whois)
+			}
+		case "console":
+			var printed strings.Builder
+			for line := range strings.Lines(b.Text) {
+				if command, ok := strings.CutPrefix(line, "$ "); ok {
+					shown++
+					printed.WriteString(line + howtoLine(t, strings.TrimSpace(command), centre, whois))
+				}
+			}
+			if *rewriteHowto {
+				text = bytes.Replace(text, []byte("```console\n"+b.Text), []byte("```console\n"+printed.String()), 1)
+			} else if printed.String() != b.Text {
+				t.Errorf("%s:%d: it prints\n%s\nwant\n%s", page.Path, b.Line, printed.String(), b.Text)
+			}
+		}
+	}
+	if shown < 6 {
+		t.Errorf("the page shows %d commands", shown)
+	}
+	if *rewriteHowto {
+		if err := os.WriteFile(filepath.Join(root, howtoPage), text, 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
