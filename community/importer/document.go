@@ -80,8 +80,8 @@ type document struct {
 	serves   bool // the owner runs a route server
 }
 
-func newDocument(file string, opt Options) *document {
-	d := &document{file: file, fallback: opt.Owner, date: opt.Date, names: map[string]bool{}, words: newLexicon()}
+func newDocument(words *lexicon, file string, opt Options) *document {
+	d := &document{file: file, fallback: opt.Owner, date: opt.Date, names: map[string]bool{}, words: words}
 	if d.fallback == 0 {
 		d.fallback = ownerOfName(file)
 	}

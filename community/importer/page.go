@@ -8,7 +8,7 @@ import (
 
 // readPage reads Markdown, HTML or plain text.
 func readPage(r io.Reader, name string, opt Options) (Result, error) {
-	d := newDocument(name, opt)
+	d := newDocument(newLexicon(), name, opt)
 	d.pages = true
 	p := page{document: d}
 	lines := newLineReader(r, longestLine)
