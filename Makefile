@@ -18,7 +18,7 @@ export GOFLAGS := $(strip $(GOFLAGS) -buildvcs=false)
 # Tagged tests are checked like all others.
 TAGS := data
 
-.PHONY: build demo deps test lint bench bench-failover bench-idle bench-central fuzz soak data generate clean help
+.PHONY: build demo deps test lint bench bench-failover bench-idle bench-central bench-community fuzz soak data generate clean help
 .DEFAULT_GOAL := build
 
 build: ## bin/catchment, bin/catchment-edge and bin/catchment-central, static
@@ -51,6 +51,11 @@ bench-idle: deps ## memory and processor time, beside ExaBGP: JSON=FILE
 
 bench-central: ## a centre with 100, 1,000 and 10,000 edges: EDGES=100,1000 BASELINE=BINARY JSON=FILE
 	go test -run '^$$' -bench Central -benchtime 1x -timeout 30m ./lab/bench/central $(if $(EDGES),-edges $(EDGES)) $(if $(BASELINE),-baseline '$(abspath $(BASELINE))') $(if $(JSON),-figures '$(abspath $(JSON))')
+
+bench-community: ## patterns, look-ups, a dump and MRT files, as ratios to a map, to gunzip and to bzip2; the files are those in DATA
+	go test -run '^$$' -bench 'ParsePattern|Lookup|Dump|RecordsPassedOver' -benchmem ./community ./community/registry ./community/importer ./community/mrt
+	@if [ -d '$(DATA)' ]; then CATCHMENT_DATA='$(abspath $(DATA))' go test -tags data -count=1 -v -run '^TestDataIsReadInAtMostFiveTimes' ./community/mrt; \
+	else echo 'no folder $(DATA): MRT files are not compared with bzip2 and gzip' >&2; fi
 
 fuzz: ## each fuzz target for FUZZTIME
 	@set -e; for dir in $$(grep -rl --include='*_test.go' '^func Fuzz' . | xargs -r dirname | sort -u); do \

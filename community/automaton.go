@@ -1,6 +1,7 @@
 package community
 
 import (
+	"encoding/binary"
 	"fmt"
 	"regexp/syntax"
 	"slices"
@@ -79,16 +80,20 @@ func explore(p *syntax.Prog, longest int) *automaton {
 	known := map[string]int32{}
 	var sets [][]uint32
 	var depth []int
+	var key []byte
 	add := func(set []uint32, d int) int32 {
 		if len(set) == 0 {
 			return -1
 		}
-		key := fmt.Sprint(set)
-		if i, ok := known[key]; ok {
+		key = key[:0]
+		for _, pc := range set {
+			key = binary.LittleEndian.AppendUint16(key, uint16(pc)) // of at most 4096
+		}
+		if i, ok := known[string(key)]; ok {
 			return i
 		}
 		i := int32(len(sets))
-		known[key] = i
+		known[string(key)] = i
 		sets, depth = append(sets, set), append(depth, d)
 		a.next, a.accept = append(a.next, none), append(a.accept, slices.ContainsFunc(set, func(pc uint32) bool { return p.Inst[pc].Op == syntax.InstMatch }))
 		return i

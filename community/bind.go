@@ -13,14 +13,9 @@ type Binding struct {
 	Text string // the digits
 }
 
-// Names are the variables of p from left to right, as the pattern writes them.
-func (p Pattern) Names() []string {
-	var names []string
-	for i := range p.segs {
-		names = append(names, p.segs[i].names()...)
-	}
-	return names
-}
+// Names are the variables of p from left to right, as the pattern writes them. They may
+// not be changed.
+func (p Pattern) Names() []string { return p.names }
 
 // Bind returns what each variable of p stands for in v; false if v does not match.
 func (p Pattern) Bind(v Value) ([]Binding, bool) {

@@ -23,6 +23,8 @@ func (s *segment) bounds() (least, largest uint32) {
 		return 0, s.widest
 	case s.form == ranged:
 		return s.spans[0].lo, s.spans[len(s.spans)-1].hi
+	case s.form == template:
+		return uint32(s.shape.least()), s.largest
 	case s.bits != nil:
 		return s.bits.extreme(2, true), s.bits.extreme(2, false)
 	}

@@ -131,6 +131,8 @@ func (s *segment) automaton() *automaton {
 		return compile(strconv.FormatUint(uint64(s.lo), 10), s.widest)
 	case anything:
 		return numbersUpTo(s.widest)
+	case template:
+		return s.shape.automaton(s.text, s.widest)
 	case ranged:
 		var all []string
 		for _, sp := range s.spans {
@@ -159,6 +161,9 @@ func covers(a, b *segment) bool {
 		return bitsCover(a, b)
 	case b.bits != nil:
 		return coverBits(a, b)
+	}
+	if n, ok := common(a, b); ok {
+		return n == b.count
 	}
 	return a.automaton().covers(b.automaton())
 }
@@ -190,6 +195,9 @@ func overlaps(a, b *segment) bool {
 		return meetBits(a, b)
 	case b.bits != nil:
 		return meetBits(b, a)
+	}
+	if n, ok := common(a, b); ok {
+		return n > 0
 	}
 	return a.automaton().meets(b.automaton())
 }

@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"unicode"
 )
@@ -29,6 +30,8 @@ type Pattern struct {
 	ext  extended // of an extended community
 	text string
 	segs []segment
+	// names are those of all variables.
+	names []string
 }
 
 // extended is which extended communities a pattern is about.
@@ -89,7 +92,9 @@ func parsePattern(text string) (Pattern, error) {
 			return Pattern{}, p.explain(err, parts)
 		}
 		p.segs = append(p.segs, s)
+		p.names = append(p.names, s.names()...)
 	}
+	p.names = slices.Clip(p.names)
 	p.text = p.spell(parts)
 	return p, nil
 }

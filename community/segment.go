@@ -27,7 +27,8 @@ type segment struct {
 	text   string
 	lo, hi uint32
 	spans  []span
-	vars   []run // of a template
+	vars   []run   // of a template
+	shape  *shaped // of a template
 	auto   *automaton
 	widest uint32
 	// least and largest bound the numbers.
@@ -282,16 +283,14 @@ func (s *segment) parseTemplate() error {
 		}
 		s.open++
 		if n := len(s.vars); n > 0 && s.vars[n-1].to == i && s.vars[n-1].name[0] == c {
-			s.vars[n-1].name += string(c)
 			s.vars[n-1].to++
+			s.vars[n-1].name = s.text[s.vars[n-1].from:s.vars[n-1].to]
 			continue
 		}
-		s.vars = append(s.vars, run{string(c), i, i + 1})
+		s.vars = append(s.vars, run{s.text[i : i+1], i, i + 1})
 	}
-	if s.auto = compile(templateExpression(s.text), s.widest); s.auto == nil {
-		return fmt.Errorf("%s is too complex", quote(s.text))
-	}
-	if s.count = s.auto.count(); s.count == 0 {
+	s.shape = &shaped{digits: digitsOf(s.text)}
+	if s.count, s.largest = s.shape.upTo(s.widest); s.count == 0 {
 		return fmt.Errorf("%s is %w, the largest is %d", s.text, errTooLarge, s.widest)
 	}
 	return nil
@@ -303,8 +302,11 @@ func templateExpression(text string) string {
 	short := strings.TrimLeft(text, "0")
 	var alternatives []string
 	for from := range len(short) {
-		if from > 0 && (short == text || !isLetter(short[from-1])) {
+		if from > 0 && (short == text || short[from-1] != '0' && !isLetter(short[from-1])) {
 			break // the digit before cannot be a zero that numbers do not have
+		}
+		if short[from] == '0' && from < len(short)-1 {
+			continue
 		}
 		alternatives = append(alternatives, strings.Map(func(r rune) rune {
 			if isLetter(byte(r)) {
@@ -350,6 +352,8 @@ func (s *segment) match(n uint32) bool {
 			}
 		}
 		return false
+	case template:
+		return n <= s.widest && s.shape.has(n)
 	case fielded:
 		if s.bits != nil {
 			return s.bits.matchBits(n, s.layout.size(s.widest))

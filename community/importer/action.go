@@ -171,6 +171,9 @@ func times(text string) (uint32, bool) {
 	if len(digits) == 0 || len(digits) > 2 {
 		return 0, false
 	}
+	if !isDigit(digits[0]) {
+		return 0, false
+	}
 	n, err := strconv.ParseUint(digits, 10, 32)
 	return uint32(n), err == nil && n > 0 && n < 30
 }
@@ -211,13 +214,21 @@ func (sc scope) variable(text string) (string, bool) {
 			return name, true
 		}
 	}
-	if n, err := strconv.Atoi(strings.TrimPrefix(text, "$")); err == nil && (strings.HasPrefix(text, "$") || text == "0") && n < len(sc.names) && n >= 0 && text != "0" {
-		return sc.names[n], true
-	}
-	if text == "0" && len(sc.names) > 0 {
-		return "", false
+	if digits, ok := strings.CutPrefix(text, "$"); ok {
+		if n, err := strconv.Atoi(digits); err == nil && n < len(sc.names) && n >= 0 {
+			return sc.names[n], true
+		}
 	}
 	return "", false
+}
+
+// numberOf reads a number; of a word it makes no error that nobody reads.
+func numberOf(text string) (uint32, bool) {
+	if text == "" || !isDigit(text[0]) {
+		return 0, false
+	}
+	n, err := strconv.ParseUint(text, 10, 32)
+	return uint32(n), err == nil
 }
 
 // setting finds the value that is set: the first number or variable after the word.
@@ -225,9 +236,8 @@ func setting(v registry.Verb, words []word, at int, sc scope) *registry.Action {
 	a := &registry.Action{Verb: v}
 	for i := at; i < len(words) && i <= at+reach; i++ {
 		text := words[i].text
-		if n, err := strconv.ParseUint(strings.TrimLeft(text, "lp"), 10, 32); err == nil && !isASN(words, i, uint32(n), sc) {
-			number := uint32(n)
-			a.Number = &number
+		if n, ok := numberOf(strings.TrimLeft(text, "lp")); ok && !isASN(words, i, n, sc) {
+			a.Number = &n
 			return a
 		}
 		if name, ok := sc.variable(text); ok {

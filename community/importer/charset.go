@@ -8,14 +8,7 @@ import (
 // decode makes UTF-8 of a line: as it stands if it is valid, else it is Latin-1 (ISO
 // 8859-1), as the RIPE database writes it.
 func decode(text []byte) string {
-	ascii := true
-	for _, c := range text {
-		if c >= 0x80 || c < ' ' && c != '\t' {
-			ascii = false
-			break
-		}
-	}
-	if ascii {
+	if isPlain(text) {
 		return string(text)
 	}
 	s := string(text)
@@ -28,6 +21,16 @@ func decode(text []byte) string {
 		s = b.String()
 	}
 	return clean(s)
+}
+
+// isPlain reports whether a text is ASCII without control characters.
+func isPlain(text []byte) bool {
+	for _, c := range text {
+		if c >= 0x80 || c < ' ' && c != '\t' {
+			return false
+		}
+	}
+	return true
 }
 
 // clean makes blanks of the blanks that do not break, and takes out what cannot be seen:

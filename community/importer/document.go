@@ -80,8 +80,8 @@ type document struct {
 	serves   bool // the owner runs a route server
 }
 
-func newDocument(file string, opt Options) *document {
-	d := &document{file: file, fallback: opt.Owner, date: opt.Date, names: map[string]bool{}, words: newLexicon()}
+func newDocument(words *lexicon, file string, opt Options) *document {
+	d := &document{file: file, fallback: opt.Owner, date: opt.Date, names: map[string]bool{}, words: words}
 	if d.fallback == 0 {
 		d.fallback = ownerOfName(file)
 	}
@@ -202,7 +202,25 @@ func (l *line) indentOctets() int { return len(l.text) - len(strings.TrimLeft(l.
 const longestMeaning = 1000
 
 // squeeze makes single blanks of many.
-func squeeze(s string) string { return strings.Join(strings.Fields(s), " ") }
+func squeeze(s string) string {
+	if isSqueezed(s) {
+		return s
+	}
+	return strings.Join(strings.Fields(s), " ")
+}
+
+// isSqueezed reports whether a text is ASCII with single blanks, and none at its ends.
+func isSqueezed(s string) bool {
+	blank := true
+	for i := range len(s) {
+		c := s[i]
+		if c >= utf8.RuneSelf || c < ' ' || c == ' ' && blank {
+			return false
+		}
+		blank = c == ' '
+	}
+	return !blank || s == ""
+}
 
 // bare takes bullets and blanks off both ends. A > at the end may close a name.
 func bare(s string) string {

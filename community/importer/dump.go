@@ -3,6 +3,7 @@ package importer
 import (
 	"bufio"
 	"bytes"
+	"cmp"
 	"compress/gzip"
 	"context"
 	"fmt"
@@ -11,8 +12,9 @@ import (
 
 // ReadDump reads the dump of a routing registry's database, such as RIPE's ripe.db or
 // ripe.db.aut-num.gz, plain or gzip, and calls yield for each aut-num that documents or
-// uses communities, in the order of the dump. want, if not nil, says which ones. It keeps
-// one object at a time, of at most 8 MiB. name is what entries and problems call the dump.
+// uses communities, in the order of the dump. want, if not nil, says which ones. Both are
+// called where ReadDump was, one at a time; the objects are read on all processors. It keeps
+// a few objects for each, of at most 8 MiB. name is what entries and problems call the dump.
 // An error is that of r, of yield or of ctx; what
 // was yielded before stands.
 func ReadDump(ctx context.Context, r io.Reader, name string, want func(asn uint32) bool, yield func(Result) error) error {
@@ -26,20 +28,19 @@ func ReadDump(ctx context.Context, r io.Reader, name string, want func(asn uint3
 		defer gz.Close()
 		text = gz
 	}
-	words := newLexicon()
-	return eachObject(&bound{ctx, text}, func(o *object) bool {
+	c := newCrew(name, yield)
+	defer c.close()
+	err := eachObject(&bound{ctx, text}, func(o *object) bool {
 		if o.class != "aut-num" {
 			return false
 		}
 		asn, ok := asNumber(o.key)
 		return ok && (want == nil || want(asn))
-	}, func(o *object) error {
-		out := readObjectWith(words, o, name, Options{})
-		if len(out.Entries)+len(out.InUse)+len(out.Problems) == 0 {
-			return nil
-		}
-		return yield(out)
-	})
+	}, c.add)
+	if c.failed || ctx.Err() != nil {
+		return err
+	}
+	return cmp.Or(c.flush(), err)
 }
 
 // bound is a reader that ends with its context.

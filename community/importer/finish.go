@@ -11,6 +11,9 @@ import (
 // finish makes entries of the drafts.
 func (d *document) finish() Result {
 	out := Result{Problems: d.problems}
+	if len(d.drafts) > 0 {
+		out.Entries = make([]registry.Entry, 0, len(d.drafts))
+	}
 	known := map[string]int{} // the entry of a pattern and meaning
 	same := map[string]int{}  // the entry that does the same by another spelling
 	byPattern := map[string]int{}

@@ -147,10 +147,11 @@ func says(name, after string) (string, bool) {
 		}
 	}
 	for _, verb := range []string{"is", "are", "may be", "can be", "means", "stands for", "—", "это", "означает", "принимает", "може бути", "означає", "es", "significa", "puede ser", "ist", "bedeutet", "steht für", "kann"} {
-		if rest, ok := strings.CutPrefix(trimmed, verb+" "); ok {
+		rest, ok := strings.CutPrefix(trimmed, verb)
+		if ok && strings.HasPrefix(rest, " ") {
 			return strings.TrimSpace(rest), true
 		}
-		if trimmed == verb+":" || trimmed == verb {
+		if ok && (rest == ":" || rest == "") {
 			return "", true
 		}
 	}

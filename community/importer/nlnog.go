@@ -11,7 +11,7 @@ import (
 // readNLNOG reads the files of NLNOG's looking glass: value,meaning on a line, comments
 // that begin with #.
 func readNLNOG(r io.Reader, name string, opt Options) (Result, error) {
-	d := newDocument(name, opt)
+	d := newDocument(newLexicon(), name, opt)
 	lines := newLineReader(r, longestLine)
 	for {
 		raw, cut, err := lines.next()

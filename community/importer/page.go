@@ -8,7 +8,7 @@ import (
 
 // readPage reads Markdown, HTML or plain text.
 func readPage(r io.Reader, name string, opt Options) (Result, error) {
-	d := newDocument(name, opt)
+	d := newDocument(newLexicon(), name, opt)
 	d.pages = true
 	p := page{document: d}
 	lines := newLineReader(r, longestLine)
@@ -26,7 +26,7 @@ func readPage(r io.Reader, name string, opt Options) (Result, error) {
 		}
 		p.line(lines.no, decode(raw), cut)
 	}
-	p.end()
+	p.end(lines.no)
 	d.titleOwner()
 	d.read()
 	return d.finish(), nil
@@ -73,9 +73,9 @@ func unquoted(text string) string {
 	return text
 }
 
-func (p *page) end() {
+func (p *page) end(no int) {
 	if rest := p.html.rest(); rest != "" {
-		p.addLine(max(1, len(p.lines)), rest, 0, false, false)
+		p.addLine(max(1, no), rest, 0, false, false)
 	}
 }
 

@@ -9,6 +9,9 @@ import (
 // isTime reports whether a text is the hour and minute, or with the second, of a day, or
 // from one to another.
 func isTime(text string) bool {
+	if text == "" || !isDigit(text[0]) {
+		return false
+	}
 	if from, to, ok := strings.Cut(text, "-"); ok && strings.Count(text, ":") == 2 && strings.Contains(from, ":") {
 		return isTime(from) && isTime(to)
 	}

@@ -70,10 +70,38 @@ func partOf(text []byte) (p part, name []byte, value int) {
 	return partAttribute, text[:colon], colon + 1
 }
 
+// usualNames are those of most lines, which need no memory of their own.
+var usualNames = func() map[string]string {
+	out := map[string]string{}
+	for name := range strings.FieldsSeq("aut-num as-name descr remarks import export default mp-import mp-export mp-default import-via export-via mnt-by admin-c tech-c org member-of " +
+		"created last-modified source status notify changed mnt-routes inetnum inet6num netname country route route6 origin mntner person role address phone nic-hdl e-mail as-set members") {
+		out[name] = name
+	}
+	return out
+}()
+
+// attributeName is the name of an attribute in lower case.
+func attributeName(name []byte) string {
+	if known, ok := usualNames[string(name)]; ok {
+		return known
+	}
+	return strings.ToLower(string(name))
+}
+
+// blanks are as many as may stand for the name of an attribute and its colon.
+const blanks = "                                "
+
 // columnValue is a value with blanks in place of what stands before it, so that columns
 // can be compared from line to line.
 func columnValue(text []byte, value int) string {
-	return strings.Repeat(" ", value) + decode(text[value:])
+	if !isPlain(text[value:]) {
+		return strings.Repeat(" ", value) + decode(text[value:])
+	}
+	var b strings.Builder
+	b.Grow(len(text))
+	b.WriteString(blanks[:value])
+	b.Write(text[value:])
+	return b.String()
 }
 
 // add takes a line into the object.
@@ -85,7 +113,7 @@ func (o *object) add(text []byte, no int, cut bool) {
 	}
 	switch p {
 	case partAttribute:
-		lower := strings.ToLower(string(name))
+		lower := attributeName(name)
 		a := attribute{name: lower, value: columnValue(text, value), no: no, cut: cut}
 		if o.class == "" {
 			o.class, o.key = lower, strings.TrimSpace(a.value)
@@ -157,9 +185,9 @@ func readObjectWith(words *lexicon, o *object, file string, opt Options) Result 
 	if !o.isOurs() {
 		return Result{}
 	}
-	d := newDocument(file, opt)
-	d.words, d.lines = words, words.lines[:0]
-	defer func() { words.lines = d.lines }()
+	d := newDocument(words, file, opt)
+	d.lines, d.drafts = words.lines[:0], words.drafts[:0]
+	defer func() { words.lines, words.drafts = d.lines, d.drafts }()
 	if n, ok := asNumber(o.key); ok && o.class == "aut-num" {
 		d.owner = n
 	}

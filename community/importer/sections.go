@@ -1,7 +1,6 @@
 package importer
 
 import (
-	"strconv"
 	"strings"
 
 	"github.com/catchment-bgp/catchment/community/registry"
@@ -93,8 +92,7 @@ func asNumber(word string) (uint32, bool) {
 		return 0, false
 	}
 	rest := strings.TrimPrefix(strings.TrimPrefix(word[2:], "N"), "n")
-	n, err := strconv.ParseUint(rest, 10, 32)
-	return uint32(n), err == nil
+	return numberOf(rest)
 }
 
 // isBullet reports whether a line is a point of a list.

@@ -93,13 +93,16 @@ func nameBefore(meaning string, words []word, i int) string {
 // placeholder is the variable of a pattern that stands for a whole number.
 func placeholder(p community.Pattern) (string, bool) {
 	names := p.Names()
-	parts := strings.Split(p.String(), ":")
-	for _, part := range slices.Backward(parts) {
+	if len(names) == 0 {
+		return "", false
+	}
+	last, found := "", false
+	for part := range strings.SplitSeq(p.String(), ":") {
 		if slices.Contains(names, part) {
-			return part, true
+			last, found = part, true
 		}
 	}
-	return "", false
+	return last, found
 }
 
 // speaksOf reports whether a placeholder is an AS: by its name, or because the words say

@@ -19,12 +19,11 @@ type token struct {
 
 // scan finds the tokens of a line. It looks at each octet a bounded number of times.
 func (x *lexicon) scan(s string) []token {
-	if strings.IndexByte(s, ':') < 0 && strings.IndexByte(s, ',') < 0 {
-		return nil
-	}
+	// A token has one of these marks in it, so that none begins behind the last.
+	last := max(strings.LastIndexByte(s, ':'), strings.LastIndexByte(s, ','))
 	var out []token
 	forced := false // a label with a colon stands before
-	for i := 0; i < len(s); {
+	for i := 0; i < last; {
 		c := s[i]
 		if !forced && !boundary(s, i) || !opens(c) {
 			forced = false
@@ -58,7 +57,7 @@ func (x *lexicon) scan(s string) []token {
 
 // namedAt reads AS64500:100, which is 64500:100.
 func (x *lexicon) namedAt(s string, i int) (token, bool) {
-	if len(s) < i+6 || !strings.EqualFold(s[i:i+2], "as") || !isDigit(s[i+2]) {
+	if len(s) < i+6 || s[i]|0x20 != 'a' || !strings.EqualFold(s[i:i+2], "as") || !isDigit(s[i+2]) {
 		return token{}, false
 	}
 	t, ok := x.tokenAt(s, i+2)
@@ -69,7 +68,7 @@ func (x *lexicon) namedAt(s string, i int) (token, bool) {
 
 // opens reports whether a token may begin with an octet.
 func opens(c byte) bool {
-	return isDigit(c) || isLetter(c) || strings.IndexByte("<[({$*", c) >= 0
+	return openers[c]
 }
 
 func isDigit(c byte) bool  { return c >= '0' && c <= '9' }
@@ -82,7 +81,7 @@ func boundary(s string, i int) bool {
 	}
 	switch c := s[i-1]; {
 	case c < utf8.RuneSelf:
-		return strings.IndexByte(" \t(\"'`,;=|*>{[/<", c) >= 0 || c == '-' && strings.Trim(s[:i], " \t-*|>") == "" || c == ':' && i > 1 && s[i-2] == ')'
+		return before[c] || c == '-' && strings.Trim(s[:i], " \t-*|>") == "" || c == ':' && i > 1 && s[i-2] == ')'
 	}
 	r, _ := utf8.DecodeLastRuneInString(s[:i])
 	return !unicode.IsLetter(r) && !unicode.IsDigit(r)
@@ -100,7 +99,7 @@ func skip(s string, i int) int {
 			}
 			continue
 		}
-		if isLetter(c) || isDigit(c) || strings.IndexByte("_.:@%&#+-", c) >= 0 || c == '/' && i+1 < len(s) && s[i+1] == '/' {
+		if inside[c] || c == '/' && i+1 < len(s) && s[i+1] == '/' {
 			i++
 			continue
 		}
@@ -122,22 +121,13 @@ func label(s string, i int) int {
 	return j + 1
 }
 
-// notBefore are words after which two numbers with a colon are no community.
-var notBefore = set(`rd vni port ports mtu rfc mac time hours ratio phone tel fax window version v uptime vlan vpls evi esi rev asdot isbn distinguisher
- порт порты время телефон час`)
-
-func set(words string) map[string]bool {
-	out := map[string]bool{}
-	for w := range strings.FieldsSeq(words) {
-		out[w] = true
-	}
-	return out
-}
-
 // routeWord reports whether rt, ro or soo stands at i.
 func routeWord(s string, i int) bool { return routeLen(s, i) > 0 }
 
 func routeLen(s string, i int) int {
+	if i >= len(s) || s[i]|0x20 != 'r' && s[i]|0x20 != 's' {
+		return 0
+	}
 	for _, word := range []string{"rt", "ro", "soo"} {
 		if n := len(word); len(s) > i+n && strings.EqualFold(s[i:i+n], word) && strings.IndexByte(":, ", s[i+n]) >= 0 {
 			return n
@@ -158,7 +148,7 @@ func (x *lexicon) tokenAt(s string, i int) (token, bool) {
 	if len(parts) < 2 || !ends(s, end) {
 		return token{}, false
 	}
-	return x.parse(token{from: i, to: end, text: strings.Join(parts, ":")})
+	return x.parse(token{from: i, to: end, text: s[i:end]})
 }
 
 // parse makes the pattern; false if the text does not even look like one.
@@ -174,7 +164,7 @@ func (x *lexicon) parse(t token) (token, bool) {
 // partsAt reads two or three numbers with colons between them.
 func partsAt(s string, i int) (parts []string, end int) {
 	first := segmentEnd(s, i)
-	if first == i || !isFirst(s[i:first]) {
+	if first == i || first == len(s) || s[first] != ':' || !isFirst(s[i:first]) {
 		return nil, i
 	}
 	parts, end = append(parts, s[i:first]), first

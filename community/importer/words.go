@@ -85,11 +85,13 @@ func hasFlag(words []word, f flags) bool {
 type lexicon struct {
 	seen     map[string]flags
 	patterns map[string]community.Pattern
-	lines    []line // room for those of a document
+	texts    map[string][]word // those of a document are read several times
+	lines    []line            // room for those of a document
+	drafts   []draft
 }
 
 func newLexicon() *lexicon {
-	return &lexicon{seen: map[string]flags{}, patterns: map[string]community.Pattern{}}
+	return &lexicon{seen: map[string]flags{}, patterns: map[string]community.Pattern{}, texts: map[string][]word{}}
 }
 
 // pattern reads a pattern; those that take long to read are kept.
@@ -108,12 +110,28 @@ func (x *lexicon) pattern(text string) (community.Pattern, error) {
 const (
 	mostWords = 200
 	mostSeen  = 20000
+	mostTexts = 1000
 )
 
 // read takes a text apart. A word has letters, digits and what stands between them in
 // names: - _ ' $ < >.
+// The words may not be changed.
 func (x *lexicon) read(text string) []word {
-	var out []word
+	if words, ok := x.texts[text]; ok {
+		return words
+	}
+	words := x.wordsOf(text)
+	if len(x.texts) >= mostTexts {
+		clear(x.texts)
+	}
+	if len(text) <= longestMeaning {
+		x.texts[strings.Clone(text)] = words
+	}
+	return words
+}
+
+func (x *lexicon) wordsOf(text string) []word {
+	out := make([]word, 0, min(len(text)/5+1, mostWords))
 	for i := 0; i < len(text) && len(out) < mostWords; {
 		r, size := utf8.DecodeRuneInString(text[i:])
 		if !startsWord(r) {
@@ -160,11 +178,21 @@ func isSeveral(lower string) bool {
 }
 
 func startsWord(r rune) bool {
+	if r < utf8.RuneSelf {
+		return isLetter(byte(r)) || isDigit(byte(r)) || r == '$' || r == '<'
+	}
 	return unicode.IsLetter(r) || unicode.IsDigit(r) || r == '$' || r == '<'
 }
 
 func wordEnd(text string, j int) int {
 	for j < len(text) {
+		if c := text[j]; c < utf8.RuneSelf {
+			if !isLetter(c) && !isDigit(c) && strings.IndexByte("-_'$>", c) < 0 {
+				break
+			}
+			j++
+			continue
+		}
 		r, size := utf8.DecodeRuneInString(text[j:])
 		if !unicode.IsLetter(r) && !unicode.IsDigit(r) && !strings.ContainsRune("-_'’$>", r) {
 			break
@@ -229,11 +257,29 @@ func language(w string) flags {
 	return f
 }
 
+// pairs are two words that phrases knows as a whole, by both.
+var pairs = func() map[[2]string]string {
+	out := map[[2]string]string{}
+	for _, pair := range []string{"no export", "set by", "added by", "set on", "applied to", "applied on", "middle east", "north america", "south america", "latin america"} {
+		a, b, _ := strings.Cut(pair, " ")
+		out[[2]string{a, b}] = pair
+	}
+	return out
+}()
+
+func pairOf(a, b string) string {
+	switch b {
+	case "export", "by", "on", "to", "east", "america":
+		return pairs[[2]string{a, b}]
+	}
+	return ""
+}
+
 // phrases gives words that mean something only together the flags of it.
 func phrases(words []word) []word {
 	for i := 1; i < len(words); i++ {
 		a, b := &words[i-1], &words[i]
-		switch pair := a.text + " " + b.text; {
+		switch pair := pairOf(a.text, b.text); {
 		case a.text == "local" && strings.HasPrefix(b.text, "pref"):
 			a.flags, b.flags = a.flags|fLocalPref, b.flags|fLocalPref
 		case a.text == "as" && (b.text == "path" || b.text == "paths"):

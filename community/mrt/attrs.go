@@ -79,8 +79,10 @@ func (a *attributes) decode(width int, mp bool) (r route, err error) {
 	if r.nextHop, err = a.hop(mp); err != nil {
 		return route{}, err
 	}
-	r.communities, err = a.communities()
-	return r, err
+	if r.communities, err = a.communities(); err != nil {
+		return route{}, err
+	}
+	return r, nil
 }
 
 // path returns AS_PATH with AS4_PATH merged into it.
