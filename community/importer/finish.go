@@ -137,6 +137,19 @@ func (d *document) entry(e *draft, legends []registry.Legend) registry.Entry {
 		out.Targets = targetsOf(d.words.read(e.section.text), e.section.text, e.pattern, sc)
 		inherited = inherited || len(out.Targets) > 0
 	}
+	if out.Action != nil {
+		if isRelative(words, meaning) && out.Action.Verb != registry.Prepend {
+			out.Action.Number, out.Action.Var = nil, ""
+		}
+		said := meaning
+		if inherited {
+			said = e.section.text + ": " + meaning
+		}
+		out.Targets = d.narrowed(out.Targets, said, out.Action, sc)
+		if !inherited {
+			out.Targets = d.headed(out.Targets, e, sc)
+		}
+	}
 	if inherited && !strings.Contains(meaning, e.section.text) {
 		// What the heading says belongs to the meaning.
 		out.Meaning = e.section.text + ": " + meaning
