@@ -15,6 +15,7 @@ func (d *document) finish() Result {
 	same := map[string]int{}  // the entry that does the same by another spelling
 	byPattern := map[string]int{}
 	of := d.legendsOf()
+	d.headings = headings(d.drafts)
 	d.serves = slices.ContainsFunc(d.drafts, func(e draft) bool {
 		left, ok := leftOf(e.pattern)
 		_, open := placeholder(e.pattern)
@@ -146,8 +147,9 @@ func (d *document) entry(e *draft, legends []registry.Legend) registry.Entry {
 			said = e.section.text + ": " + meaning
 		}
 		out.Targets = d.narrowed(out.Targets, said, out.Action, sc)
-		if !inherited {
-			out.Targets = d.headed(out.Targets, e, sc)
+		if len(out.Targets) == 0 && !inherited && d.headed(e, sc) {
+			said, inherited = e.section.text+": "+meaning, true
+			out.Targets = d.narrowed(targetsOf(d.words.read(said), said, e.pattern, sc), said, out.Action, sc)
 		}
 	}
 	if inherited && !strings.Contains(meaning, e.section.text) {

@@ -155,4 +155,8 @@ func TestAHeadingSaysTowardsWhom(t *testing.T) {
 	if len(found) != 1 || found[0].Value.String() != "64497:1" {
 		t.Errorf("prepend once towards all: %v\n%s", found, dump(r))
 	}
+	found, _ = registry.New(r.Entries...).Find(registry.Query{At: 64497, Verb: registry.Prepend, Number: 2, Target: registry.Target{Kind: registry.AS, ASN: 64499}})
+	if len(found) != 1 || found[0].Value.String() != "64497:12" || found[0].Entry.Meaning != "North Carrier (AS64499): prepend twice" {
+		t.Errorf("prepend twice towards the AS of the heading: %v\n%s", found, dump(r))
+	}
 }

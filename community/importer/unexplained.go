@@ -45,7 +45,9 @@ var (
 // have explained. Targets that are left out would make "prepend towards Cogent" mean
 // towards all.
 func (d *document) narrowed(targets []registry.Target, meaning string, a *registry.Action, sc scope) []registry.Target {
-	meaning = asideRE.ReplaceAllString(meaning, "")
+	if strings.Contains(meaning, "(") || strings.Contains(meaning, "even") {
+		meaning = asideRE.ReplaceAllString(meaning, "")
+	}
 	words := d.words.read(meaning)
 	from, to := -1, 0
 	for i := range words {
@@ -101,30 +103,32 @@ func variableIn(text string, sc scope) bool {
 	return ok || strings.HasPrefix(text, "as$") || strings.HasPrefix(text, "$") && len(text) == 2
 }
 
-// headed adds whom a heading over an action speaks of that names nobody itself: what
-// stands under "Cogent (AS174)" is not for all.
-func (d *document) headed(targets []registry.Target, e *draft, sc scope) []registry.Target {
+// headed reports whether a heading says whom an action below it is for that names nobody
+// itself: what stands under "Cogent (AS174)" is not for all.
+func (d *document) headed(e *draft, sc scope) bool {
 	text := e.section.text
 	words := d.words.read(text)
-	if len(words) == 0 || len(targets) > 0 || hasFlag(words, fFrom) || originRE.MatchString(text) || d.onlyHeading(text) {
-		return targets
+	if !d.headings || len(words) == 0 || hasFlag(words, fFrom) || originRE.MatchString(text) {
+		return false
 	}
-	about := slices.ContainsFunc(targetsOf(words, text, e.pattern, sc), func(t registry.Target) bool {
+	if slices.ContainsFunc(targetsOf(words, text, e.pattern, sc), func(t registry.Target) bool {
 		return t.ASN != 0 || t.Kind == registry.Region || t.Kind == registry.Exchange
-	})
-	if !about && hasFlag(words, fCommunity|fFormat|fHeader|fNote|fLabel|hAction|fCan|fUse|fSet|fLocalPref|fMED|fBlackhole|fInfo) {
-		return targets
+	}) {
+		return true
+	}
+	if hasFlag(words, fCommunity|fFormat|fHeader|fNote|fLabel|hAction|fCan|fUse|fSet|fLocalPref|fMED|fBlackhole|fInfo) {
+		return false
 	}
 	for i := range words {
-		about = about || !explained(nil, words, i, text, &registry.Action{}, sc)
+		if !explained(nil, words, i, text, &registry.Action{}, sc) {
+			return true
+		}
 	}
-	if !about {
-		return targets
-	}
-	return []registry.Target{{Kind: registry.Named, Name: text}}
+	return false
 }
 
-// onlyHeading reports whether everything stands under one heading: the title.
-func (d *document) onlyHeading(text string) bool {
-	return !slices.ContainsFunc(d.drafts, func(e draft) bool { return e.section.text != text })
+// headings reports whether values stand under more than one heading: a single one is the
+// title.
+func headings(drafts []draft) bool {
+	return slices.ContainsFunc(drafts, func(e draft) bool { return e.section.text != drafts[0].section.text })
 }
