@@ -30,13 +30,19 @@ func actionOf(words []word, sc scope) *registry.Action {
 	export, exportAt := exporting(words)
 	prepend := prependAt(words)
 	switch {
-	case hasFlag(words, fBlackhole) && !negated(words, indexFlag(words, fBlackhole)):
+	case hasFlag(words, fBlackhole) && !negated(words, indexFlag(words, fBlackhole)) && !undone(words, indexFlag(words, fBlackhole)):
+		if dropsRoute(words, indexFlag(words, fBlackhole)) {
+			return nil // "drop to Cogent" is no blackhole, and may be more than no export
+		}
 		return act(registry.Blackhole)
 	case prepend >= 0 && !hasFlag(words[max(0, prepend-2):prepend], fNeg) && (export != registry.NoExport || exportAt > prepend || counted(words, prepend, sc)):
 		return prepending(words, prepend, sc)
 	case hasFlag(words, fNoAdvertise):
 		return act(registry.NoAdvertise)
 	case hasFlag(words, fNoExport):
+		if undone(words, indexFlag(words, fNoExport)) {
+			return nil
+		}
 		return act(registry.NoExport)
 	case export != "":
 		return act(export)
@@ -58,6 +64,8 @@ func indexFlag(words []word, f flags) int {
 func exporting(words []word) (registry.Verb, int) {
 	for i, w := range words {
 		switch {
+		case w.has(fExport|fExported) && undone(words, i):
+			return "", -1
 		case w.has(fBlock) && hasFlag(words[i:min(len(words), i+5)], fExport|fExported), w.has(fExport|fExported) && negated(words, i):
 			return registry.NoExport, i
 		case w.has(fExport) && (hasFlag(words[max(0, i-2):i], fOnly) || hasFlag(words[i:], fOnly)):
@@ -67,6 +75,11 @@ func exporting(words []word) (registry.Verb, int) {
 		}
 	}
 	return "", -1
+}
+
+// dropsRoute reports whether what is dropped at i is not said to be traffic.
+func dropsRoute(words []word, i int) bool {
+	return strings.HasPrefix(words[i].text, "drop") && !slices.ContainsFunc(words, func(w word) bool { return strings.HasPrefix(w.text, "traffic") || strings.HasPrefix(w.text, "packet") })
 }
 
 // prependAt is where prepending is spoken of, also as adding to the AS_PATH; -1: nowhere.

@@ -78,6 +78,7 @@ type document struct {
 	sawRule  bool // since the last heading
 	pages    bool // headings may name another owner
 	serves   bool // the owner runs a route server
+	headings bool // values stand under more than one
 }
 
 func newDocument(words *lexicon, file string, opt Options) *document {

@@ -18,6 +18,7 @@ func (d *document) finish() Result {
 	same := map[string]int{}  // the entry that does the same by another spelling
 	byPattern := map[string]int{}
 	of := d.legendsOf()
+	d.headings = headings(d.drafts)
 	d.serves = slices.ContainsFunc(d.drafts, func(e draft) bool {
 		left, ok := leftOf(e.pattern)
 		_, open := placeholder(e.pattern)
@@ -139,6 +140,20 @@ func (d *document) entry(e *draft, legends []registry.Legend) registry.Entry {
 	if len(out.Targets) == 0 && kind == registry.KindAction && aims(d.words.read(e.section.text)) {
 		out.Targets = targetsOf(d.words.read(e.section.text), e.section.text, e.pattern, sc)
 		inherited = inherited || len(out.Targets) > 0
+	}
+	if out.Action != nil {
+		if isRelative(words, meaning) && out.Action.Verb != registry.Prepend {
+			out.Action.Number, out.Action.Var = nil, ""
+		}
+		said := meaning
+		if inherited {
+			said = e.section.text + ": " + meaning
+		}
+		out.Targets = d.narrowed(out.Targets, said, out.Action, sc)
+		if len(out.Targets) == 0 && !inherited && d.headed(e, sc) {
+			said, inherited = e.section.text+": "+meaning, true
+			out.Targets = d.narrowed(targetsOf(d.words.read(said), said, e.pattern, sc), said, out.Action, sc)
+		}
 	}
 	if inherited && !strings.Contains(meaning, e.section.text) {
 		// What the heading says belongs to the meaning.

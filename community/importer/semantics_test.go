@@ -26,7 +26,7 @@ func TestWhatWordsAskFor(t *testing.T) {
 		"64497:1 announce to EXAMPLE-IX with 3 prepends":        "[prepend 3; to exchange EXAMPLE-IX]",
 		"64497:1 advertise to customers without prepends":       "[announce; to customers]",
 		"64497:1x prepend x times to peers":                     "[prepend x; to peers]",
-		"64497:2[1-4]0 prepend to continent 1..4":               "[prepend]",
+		"64497:2[1-4]0 prepend to continent 1..4":               "[prepend; to named continent 1..4]",
 		"64497:1 only announce to AS64499":                      "[announce-only; to as 64499]",
 		"64497:1 do not export to transit providers":            "[no-export; to transits]",
 		"64497:1 set local-preference to 120":                   "[local-pref 120]",
@@ -44,6 +44,21 @@ func TestWhatWordsAskFor(t *testing.T) {
 		"64497:1 no anunciar a proveedores":                     "[no-export; to transits]",
 		"64497:1 nicht an Kunden weitergeben":                   "[no-export; to customers]",
 		"64497:1 не передавати клієнтам":                        "[no-export; to customers]",
+		"64497:1 prepend once to North Wire":                    "[prepend 1; to named North Wire]",
+		"64497:1 prepend 2x to North Wire in Europe":            "[prepend 2; to region Europe; to named North Wire]",
+		"64497:1 prepend 3x to Wire (Transit)":                  "[prepend 3; to transits; to named Wire]",
+		"64497:1 prepend +1 to all exchange points":             "[prepend 1; to named exchange points]",
+		"64497:1 do not announce to other regions":              "[no-export; to named other regions]",
+		"64497:1 no export to TOWN-A LON1 peers":                "[no-export; to peers; to named TOWN-A LON1]",
+		"64497:1 prepend once on routes learned from AS64499":   "[prepend 1; to as 64499; to named learned]",
+		"64497:1 prepend customer AS twice on all sessions":     "[prepend 2; to all]",
+		"64497:1 set LOCAL_PREF to 150 (default is 100)":        "[local-pref 150]",
+		"64497:1 set local-pref to less by 1 than peers":        "[local-pref; to peers; to named less by 1 than]",
+		"64497:1:nnn set metric += nnn":                         "[med]",
+		"64497:1:nnn override no-export to ASnnn":               "[]",
+		"64497:1 remove NO_EXPORT":                              "[]",
+		"64497:1 drop to North Wire":                            "[]",
+		"64497:1 drop all traffic":                              "[blackhole; to all]",
 		"64497:3x (x=0) do not announce, (x=1..3) prepend x to": "[prepend x; x=0 no-export; x=1-3 prepend x]",
 	} {
 		if e := one(t, line); sense(e) != want {
@@ -127,5 +142,21 @@ func TestALineTooLongIsAProblem(t *testing.T) {
 		if err != nil || len(r.Entries) != 0 || len(r.Problems) != 1 || r.Problems[0].Reason != tooLong {
 			t.Errorf("%s: error %v, %d entries, problems %.300v", f, err, len(r.Entries), r.Problems)
 		}
+	}
+}
+
+func TestAHeadingSaysTowardsWhom(t *testing.T) {
+	r, err := Read(strings.NewReader("aut-num: AS64497\nremarks: North Carrier (AS64499)\nremarks: 64497:11 prepend once\nremarks: 64497:12 prepend twice\n"+
+		"remarks:\nremarks: Everybody\nremarks: 64497:1 prepend once\n"), "t", RPSL, Options{})
+	if err != nil || len(r.Entries) != 3 {
+		t.Fatalf("error %v\n%s", err, dump(r))
+	}
+	found, _ := registry.New(r.Entries...).Find(registry.Query{At: 64497, Verb: registry.Prepend, Number: 1})
+	if len(found) != 1 || found[0].Value.String() != "64497:1" {
+		t.Errorf("prepend once towards all: %v\n%s", found, dump(r))
+	}
+	found, _ = registry.New(r.Entries...).Find(registry.Query{At: 64497, Verb: registry.Prepend, Number: 2, Target: registry.Target{Kind: registry.AS, ASN: 64499}})
+	if len(found) != 1 || found[0].Value.String() != "64497:12" || found[0].Entry.Meaning != "North Carrier (AS64499): prepend twice" {
+		t.Errorf("prepend twice towards the AS of the heading: %v\n%s", found, dump(r))
 	}
 }

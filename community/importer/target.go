@@ -51,7 +51,7 @@ func targetsOf(words []word, meaning string, p community.Pattern, sc scope) []re
 			add(registry.Target{Kind: registry.Peers})
 		case w.has(fTransit) && (all || isMany(w.text) || directed(words, i)):
 			add(registry.Target{Kind: registry.Transits})
-		case w.has(fCustomer) && (all || isMany(w.text) || directed(words, i)):
+		case w.has(fCustomer) && next(words, i) != "as" && (all || isMany(w.text) || directed(words, i)):
 			add(registry.Target{Kind: registry.Customers})
 		}
 	}

@@ -61,6 +61,8 @@ const (
 	Transits  TargetKind = "transits"
 	Customers TargetKind = "customers"
 	All       TargetKind = "all"
+	// Named is whom a text names or describes in words that are none of the above.
+	Named TargetKind = "named"
 )
 
 // Target is whom an action is for. One of ASN, Name and Var says which of its kind, if

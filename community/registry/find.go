@@ -47,9 +47,15 @@ type Finding struct {
 // nearestMost is how many near entries an answer has.
 const nearestMost = 5
 
+// Sure is the confidence from which on an entry may answer what Find is asked. What is
+// less sure is only near: a wrong value sends traffic the wrong way.
+const Sure = 0.75
+
 // Find returns the values that ask q.At for what q says, best first: what is documented
-// for that target alone, then by a pattern; standard communities before large ones. If
-// there is none, nearest are the entries of that AS that come closest.
+// for that target alone, then by a pattern; standard communities before large ones. An
+// entry that is for others too, that is less than [Sure] or whose value another entry of
+// that AS says otherwise of does not answer. If none does, nearest are the entries of that
+// AS that come closest.
 func (r *Registry) Find(q Query) (found []Finding, nearest []Entry) {
 	type near struct {
 		score int
@@ -61,7 +67,7 @@ func (r *Registry) Find(q Query) (found []Finding, nearest []Entry) {
 		if e.Kind != KindAction || e.Owner != q.At && e.Owner != 0 || e.Owner == 0 && !everywhere(q) {
 			continue
 		}
-		if v, ok := e.answers(q); ok {
+		if v, ok := e.answers(q); ok && e.Confidence >= Sure && !r.contested(v, e) {
 			found = append(found, Finding{v, *e})
 		} else if score := e.nearness(q); score > 1 {
 			nears = append(nears, near{score, e})
@@ -78,6 +84,31 @@ func (r *Registry) Find(q Query) (found []Finding, nearest []Entry) {
 		nearest = append(nearest, *n.entry)
 	}
 	return nil, nearest
+}
+
+// contested reports whether another entry of the same AS, as near to a value as e or
+// nearer, says that it does something else.
+func (r *Registry) contested(v community.Value, e *Entry) bool {
+	does := e.explain(v).Action
+	other := false
+	r.Lookup(v, func(m *Entry) bool {
+		if m.Owner != e.Owner {
+			return true
+		}
+		if m.Pattern.String() != e.Pattern.String() && m.Pattern.Compare(e.Pattern) > 0 {
+			return false
+		}
+		other = m != e && (m.Kind == KindAction || m.Kind == KindInfo) && !sameAction(m.explain(v).Action, does)
+		return !other
+	})
+	return other
+}
+
+func sameAction(a, b *Action) bool {
+	if a == nil || b == nil {
+		return a == b
+	}
+	return a.Verb == b.Verb && a.Var == b.Var && (a.Number == nil) == (b.Number == nil) && (a.Number == nil || *a.Number == *b.Number)
 }
 
 // everywhere reports whether what an RFC defines may answer: it has no target.
@@ -146,7 +177,10 @@ func (e *Entry) allows(name, digits string) bool {
 	return !told
 }
 
-// aims reports whether an entry is for a target, with the digits that make it so in set.
+// aims reports whether an entry is for a target and nobody else, with the digits that
+// make it so in set. Several targets may narrow each other (Cogent, in Europe) or add to
+// each other; neither is what was asked for. Only a word for many beside a name says
+// nothing more: Cogent, a transit.
 func (e *Entry) aims(t Target, set map[string]string) bool {
 	if t.Kind == "" {
 		t.Kind = All
@@ -154,27 +188,50 @@ func (e *Entry) aims(t Target, set map[string]string) bool {
 	if len(e.Targets) == 0 {
 		return t.Kind == All
 	}
-	return slices.ContainsFunc(e.Targets, func(have Target) bool {
-		if have.Kind != t.Kind {
-			return false
-		}
+	one, somebody, crowd := false, false, false
+	for _, have := range e.Targets {
 		switch {
-		case have.Var != "" && t.ASN != 0 && e.codes(have.Var):
-			digits, ok := e.codeOf(have.Var, t.ASN)
-			set[have.Var] = digits
-			return ok
-		case have.Var != "" && t.ASN != 0:
-			set[have.Var] = strconv.FormatUint(uint64(t.ASN), 10)
-			return true
-		case have.Var != "":
-			digits, ok := e.legendOf(have.Var, t.Name)
-			set[have.Var] = digits
-			return ok
-		case t.Kind == AS:
-			return have.ASN == t.ASN
+		case e.aimsAt(have, t, set):
+			one, somebody = true, somebody || have.Kind == Named || have.Kind == AS
+		case !slices.Contains(crowds, have.Kind):
+			return false
+		default:
+			crowd = true
 		}
-		return t.Name == "" && have.Name == "" || t.Name != "" && strings.EqualFold(have.Name, t.Name)
-	})
+	}
+	return one && (!crowd || somebody || e.forAllPeers(t))
+}
+
+// forAllPeers reports whether a target is one of the two that are the same at a route
+// server: all, and its peers.
+func (e *Entry) forAllPeers(t Target) bool {
+	return (t.Kind == All || t.Kind == Peers) && slices.Contains(e.Targets, Target{Kind: All}) && slices.Contains(e.Targets, Target{Kind: Peers})
+}
+
+// aimsAt reports whether one of the targets of an entry is the one asked for.
+func (e *Entry) aimsAt(have, t Target, set map[string]string) bool {
+	if have.Kind == Named && t.Name != "" {
+		return Plain(have.Name) == Plain(t.Name)
+	}
+	if have.Kind != t.Kind {
+		return false
+	}
+	switch {
+	case have.Var != "" && t.ASN != 0 && e.codes(have.Var):
+		digits, ok := e.codeOf(have.Var, t.ASN)
+		set[have.Var] = digits
+		return ok
+	case have.Var != "" && t.ASN != 0:
+		set[have.Var] = strconv.FormatUint(uint64(t.ASN), 10)
+		return true
+	case have.Var != "":
+		digits, ok := e.legendOf(have.Var, t.Name)
+		set[have.Var] = digits
+		return ok
+	case t.Kind == AS:
+		return have.ASN == t.ASN
+	}
+	return t.Name == "" && have.Name == "" || t.Name != "" && strings.EqualFold(have.Name, t.Name)
 }
 
 // legendOf returns the digits that a legend gives a name.

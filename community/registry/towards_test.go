@@ -62,7 +62,7 @@ func TestTheFirstReadingOfATargetThatIsDocumentedCounts(t *testing.T) {
 	}
 	times := uint32(2)
 	r := New(Entry{Pattern: pattern, Kind: KindAction, Action: &Action{Verb: Prepend, Number: &times}, Owner: 65001,
-		Targets: []Target{{Kind: Exchange, Name: "Frankfurt"}}, Meaning: "prepend twice at Frankfurt"})
+		Confidence: 1, Targets: []Target{{Kind: Exchange, Name: "Frankfurt"}}, Meaning: "prepend twice at Frankfurt"})
 	readings, err := ParseTowards("Frankfurt")
 	if err != nil {
 		t.Fatal(err)

@@ -287,3 +287,18 @@ registry: [as65001.txt]
 		t.Errorf("it prints\n%s, without %s", printed(t, cfg), want)
 	}
 }
+
+func TestSteerIsRefusedWhereTheNeighbourDocumentsTwoValues(t *testing.T) {
+	dir := t.TempDir()
+	doc := "aut-num: AS65001\nremarks: 65001:11 prepend once to AS174\nremarks: 65001:21 add one prepend to AS174\nremarks: 65001:31 prepend once to North Wire in Europe\n"
+	if err := os.WriteFile(filepath.Join(dir, "as65001.txt"), []byte(doc), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for towards, want := range map[string]string{"AS174": "documents two values", "Europe": "prepend once to North Wire in Europe", "all": "no document says"} {
+		text := strings.Replace(read(t, "minimal.yaml"), "    local_address: 10.77.1.1\n", "    local_address: 10.77.1.1\n    ladder: [{steer: {action: prepend, times: 1, towards: "+
+			towards+"}}]\nregistry: ["+filepath.Join(dir, "as65001.txt")+"]\n", 1)
+		if _, _, err := Parse("edge.yaml", []byte(text), testOptions()); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("towards %s: %v, want %s", towards, err, want)
+		}
+	}
+}

@@ -75,6 +75,11 @@ func (c *checker) steer(path string, raw *rawSteer, n *Neighbor) *Steer {
 		known = registry.New() // what RFCs define
 	}
 	asked, found, nearest := known.FindFirst(q, targets)
+	if other, ok := ambiguous(found); ok {
+		c.reject(path, "AS%d documents two values for it: %s; %s; write the one that is meant under community", n.ASN,
+			documented(found[0].Value.String(), found[0].Entry), documented(other.Value.String(), other.Entry))
+		return nil
+	}
 	if len(found) > 0 {
 		return &Steer{Query: asked, Value: found[0].Value, Entry: found[0].Entry}
 	}
@@ -92,6 +97,19 @@ func (c *checker) steer(path string, raw *rawSteer, n *Neighbor) *Steer {
 	}
 	c.reject(path, "no document says how AS%d would do it; the nearest: %s", n.ASN, strings.Join(texts, "; "))
 	return nil
+}
+
+// ambiguous returns another value than the first that the neighbour documents for the
+// same, of the same kind and in other words.
+func ambiguous(found []registry.Finding) (registry.Finding, bool) {
+	for _, f := range found {
+		first := found[0]
+		if f.Value != first.Value && f.Value.Kind() == first.Value.Kind() && f.Entry.Owner != 0 && first.Entry.Owner != 0 &&
+			registry.Plain(f.Entry.Meaning) != registry.Plain(first.Entry.Meaning) {
+			return f, true
+		}
+	}
+	return registry.Finding{}, false
 }
 
 // query is what a rung asks for; not ok if that is wrong.
