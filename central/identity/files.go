@@ -132,7 +132,7 @@ func readPool(path string) (*x509.CertPool, error) {
 
 // readCerts reads the certificates of a PEM file; none is an error.
 func readCerts(path string) ([]*x509.Certificate, error) {
-	text, err := os.ReadFile(path)
+	text, err := readPEM(path)
 	if err != nil {
 		return nil, err
 	}
@@ -179,4 +179,21 @@ func (f *Files) ClientTLS() (*tls.Config, error) {
 		// the answer says so in words.
 		GetClientCertificate: func(*tls.CertificateRequestInfo) (*tls.Certificate, error) { return &l.pair, nil },
 	}, nil
+}
+
+// longestPEM bounds a file with certificates or a key.
+const longestPEM = 1 << 20
+
+// readPEM reads a regular file: a pipe or a device could block or never end.
+func readPEM(path string) ([]byte, error) {
+	info, err := os.Stat(path)
+	switch {
+	case err != nil:
+		return nil, err
+	case !info.Mode().IsRegular():
+		return nil, fmt.Errorf("%s is no regular file", path)
+	case info.Size() > longestPEM:
+		return nil, fmt.Errorf("%s has %d octets, more than any certificate or key", path, info.Size())
+	}
+	return os.ReadFile(path)
 }

@@ -256,7 +256,7 @@ func encodeKey(key crypto.Signer) ([]byte, error) {
 }
 
 func readKey(path string) (crypto.Signer, error) {
-	text, err := os.ReadFile(path)
+	text, err := readPEM(path)
 	if err != nil {
 		return nil, err
 	}
