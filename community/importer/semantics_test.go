@@ -160,3 +160,20 @@ func TestAHeadingSaysTowardsWhom(t *testing.T) {
 		t.Errorf("prepend twice towards the AS of the heading: %v\n%s", found, dump(r))
 	}
 }
+
+func TestWhatSaysTwoThingsIsNoAnswer(t *testing.T) {
+	for _, text := range []string{"announce to AS64499 with no-export", "announce to AS64499, do not export further", "prepend twice to everyone but AS64499",
+		"prepend 2x, no announce to AS64499", "do not announce to anyone except AS64499", "announce to all except AS64499", "do NOT stop announcing to AS64499",
+		"do not announce to AS64499 and prepend 2x to AS64500", "announce to AS64499 but not to AS64500", "do not prepend to AS64499", "prepend 1-3 times to AS64499",
+		"препенд 2 раза всем кроме AS64499", "set MED 50 and prepend 2x to AS64499"} {
+		r := registry.New(one(t, "64497:1 "+text))
+		for _, verb := range []registry.Verb{registry.Announce, registry.NoExport, registry.Prepend, registry.AnnounceOnly} {
+			for _, target := range []registry.Target{{}, {Kind: registry.AS, ASN: 64499}} {
+				found, _ := r.Find(registry.Query{At: 64497, Verb: verb, Number: 2, Target: target})
+				if len(found) > 0 && found[0].Entry.Owner != 0 {
+					t.Errorf("%q answers %s to %v", text, verb, target)
+				}
+			}
+		}
+	}
+}

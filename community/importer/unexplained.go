@@ -20,6 +20,9 @@ var fillers = set(`it its it's this your our their they them there's as's ases a
 // undoing are words that turn what stands after them into its opposite.
 var undoing = set("override overrides remove removes strip strips ignore ignores cancel cancels undo except avoid disable disables reject rejects bypass bypasses")
 
+// excepting are words after which the others stand.
+var excepting = set("but excluding exclude other others besides unless кроме крім salvo excepto menos außer ausser")
+
 // undone reports whether the word at i is turned into its opposite by one of the three
 // before it, as in "override no-export".
 func undone(words []word, i int) bool {
@@ -50,6 +53,9 @@ func (d *document) narrowed(targets []registry.Target, meaning string, a *regist
 	}
 	words := d.words.read(meaning)
 	from, to := -1, 0
+	if twoMinds(words, a) && (len(sc.names) == 0 || !strings.Contains(meaning, "=")) { // digits may say which
+		from, to = 0, len(meaning)
+	}
 	for i := range words {
 		if !explained(targets, words, i, meaning, a, sc) {
 			if from < 0 {
@@ -64,13 +70,30 @@ func (d *document) narrowed(targets []registry.Target, meaning string, a *regist
 	return append(slices.DeleteFunc(targets, func(t registry.Target) bool { return t.Kind == registry.All }), registry.Target{Kind: registry.Named, Name: meaning[from:to]})
 }
 
+// twoMinds reports whether a text speaks of announcing and of not announcing, or of that
+// beside a prepend: of two targets, of two steps or of an exception.
+func twoMinds(words []word, a *registry.Action) bool {
+	var yes, no bool
+	for i, w := range words {
+		switch {
+		case w.has(fBlock) && negated(words, i), w.has(fNoExport) && a.Verb == registry.Prepend:
+			return true
+		case w.has(fExport|fExported) && negated(words, i), w.has(fNoExport):
+			no = true
+		case w.has(fExport) && !hasFlag(words[max(0, i-5):i], fBlock):
+			yes = true
+		}
+	}
+	return no && (yes || a.Verb == registry.Prepend)
+}
+
 // explained reports whether the word at i says no more than the action and the targets do.
 func explained(targets []registry.Target, words []word, i int, meaning string, a *registry.Action, sc scope) bool {
 	w := words[i]
 	switch {
 	case fillers[w.text], w.has(fRegion):
 		return true
-	case undoing[w.text], w.text == "tier-1", w.text == "tier1", w.has(fReason), w.has(fLearn) && w.text != "tagged" && w.text != "marked":
+	case undoing[w.text], excepting[w.text], w.text == "tier-1", w.text == "tier1", w.has(fReason), w.has(fLearn) && w.text != "tagged" && w.text != "marked":
 		return false
 	case w.has(fExchange):
 		return slices.ContainsFunc(targets, func(t registry.Target) bool { return t.Kind == registry.Exchange && strings.EqualFold(t.Name, w.text) })
