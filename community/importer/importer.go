@@ -73,6 +73,9 @@ const (
 // or of a document that is not of the format at all; then the result is empty.
 func Read(r io.Reader, name string, f Format, opt Options) (Result, error) {
 	in := bufio.NewReaderSize(r, 64<<10)
+	if magic, _ := in.Peek(2); string(magic) == "\x1f\x8b" {
+		return Result{}, fmt.Errorf("%s: it is packed by gzip; unpack it, or read it as the dump of a database (catchment community import --dump)", name)
+	}
 	if f == Auto || f == "" {
 		head, err := in.Peek(64 << 10)
 		if err != nil && err != io.EOF && err != bufio.ErrBufferFull {

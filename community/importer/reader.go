@@ -3,6 +3,7 @@ package importer
 import (
 	"bufio"
 	"errors"
+	"fmt"
 	"io"
 )
 
@@ -40,8 +41,12 @@ func (l *lineReader) next() (text []byte, cut bool, err error) {
 
 func (l *lineReader) nextLong(part []byte) (text []byte, cut bool, err error) {
 	l.long = append(l.long[:0], part...)
+	seen := len(part)
 	for err = bufio.ErrBufferFull; errors.Is(err, bufio.ErrBufferFull); {
 		part, err = l.in.ReadSlice('\n')
+		if seen += len(part); seen > longestDocument {
+			return nil, false, fmt.Errorf("line %d has no end after %d MiB: this is no text", l.no+1, longestDocument>>20)
+		}
 		if room := l.most - len(l.long); room >= len(part) {
 			l.long = append(l.long, part...)
 		} else {

@@ -1,0 +1,25 @@
+package importer
+
+import (
+	"strings"
+	"testing"
+)
+
+// zeros never end.
+type zeros struct{}
+
+func (zeros) Read(p []byte) (int, error) { clear(p); return len(p), nil }
+
+func TestALineWithoutAnEndIsNoText(t *testing.T) {
+	for _, f := range []Format{Auto, RPSL, NLNOG, Page} {
+		if out, err := Read(zeros{}, "/dev/zero", f, Options{}); err == nil || !strings.Contains(err.Error(), "/dev/zero") || len(out.Entries) > 0 {
+			t.Errorf("%s: %v, %v", f, out, err)
+		}
+	}
+}
+
+func TestAPackedFileIsNamedAsSuch(t *testing.T) {
+	if _, err := Read(strings.NewReader("\x1f\x8b\x08\x00"), "ripe.db.gz", Auto, Options{}); err == nil || !strings.Contains(err.Error(), "--dump") {
+		t.Error(err)
+	}
+}
