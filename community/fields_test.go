@@ -198,7 +198,7 @@ func drawFields(t *rapid.T) (string, func(uint32) bool) {
 }
 
 func TestFieldsAgreeWithASlowMatcher(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
+	checkFew(t, func(t *rapid.T) {
 		a, slowA := drawFields(t)
 		b, slowB := drawFields(t)
 		if rapid.Bool().Draw(t, "other") {
