@@ -30,9 +30,13 @@ func TestSiblingsOnOneLinkMoveAlike(t *testing.T) {
 		}
 		return slices.Min(rungs) // while one sibling has the shorter path nothing leaves the link
 	}
+	// Traffic follows a route some seconds after it has changed: the first sibling's step
+	// shows in the figures when all have made it.
+	var past [3]int
 	every(t, time.Second, func() {
-		shed := map[int]float64{3: 0.7}[rung()]
+		shed := map[int]float64{3: 0.7}[past[0]]
 		link.set(demand.get() * (1 - shed))
+		past = [3]int{past[1], past[2], rung()}
 	})
 	for i, s := range f.edges {
 		serve(t, s.node, feedAddress, link.ServeHTTP)
