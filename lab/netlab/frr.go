@@ -75,7 +75,12 @@ func (n *Node) frr(config string) (*FRR, error) {
 	if !strings.Contains(config, "router bgp") { // then bgpd does not ask zebra
 		return f, nil
 	}
-	return f, f.awaitInterfaces()
+	if err := f.awaitInterfaces(); err != nil {
+		return nil, err
+	}
+	// What it logged of its configuration stands before that in the log, and has been
+	// read by now.
+	return f, configErrors(f.bgpd.Log())
 }
 
 // debugZebra makes bgpd log what zebra tells it.
