@@ -23,3 +23,10 @@ func TestAPackedFileIsNamedAsSuch(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+func TestAPlaceholderOfTwoWordsNamesNobodyElse(t *testing.T) {
+	out, err := Read(strings.NewReader("aut-num: AS64600\nremarks: 0:<peer ASN> do not announce to <peer ASN>\n"), "as64600.txt", Auto, Options{})
+	if err != nil || len(out.Entries) != 1 || len(out.Entries[0].Targets) != 1 || out.Entries[0].Targets[0].Var != "<peer ASN>" {
+		t.Errorf("%+v, %v", out, err)
+	}
+}

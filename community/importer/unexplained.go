@@ -51,13 +51,19 @@ func (d *document) narrowed(targets []registry.Target, meaning string, a *regist
 	if strings.Contains(meaning, "(") || strings.Contains(meaning, "even") {
 		meaning = asideRE.ReplaceAllString(meaning, "")
 	}
-	words := d.words.read(meaning)
+	plain := meaning
+	for _, name := range sc.names { // <peer ASN> has two words, and means no more than x
+		if strings.ContainsAny(name, "<[") {
+			plain = strings.ReplaceAll(plain, name, strings.Repeat(" ", len(name)))
+		}
+	}
+	words := d.words.read(plain)
 	from, to := -1, 0
 	if twoMinds(words, a) && (len(sc.names) == 0 || !strings.Contains(meaning, "=")) { // digits may say which
 		from, to = 0, len(meaning)
 	}
 	for i := range words {
-		if !explained(targets, words, i, meaning, a, sc) {
+		if !explained(targets, words, i, plain, a, sc) {
 			if from < 0 {
 				from = words[i].at
 			}
