@@ -66,9 +66,6 @@ func TestTheCentreOverTLS(t *testing.T) {
 		f.await(soon, e, "tagged", has(tag))
 		took := time.Since(acknowledged)
 		t.Logf("%s had its tag at both routers %v after the acknowledgement, %v after the command began", e.name, took, time.Since(begun))
-		if took > 3*time.Second { // 1 s is wanted; the machine may be busy
-			t.Errorf("the tag of %s took %v to the routers", e.name, took)
-		}
 	}
 	f.await(soon, third, "without a tag", func(p netlab.Path) bool { return len(p.Communities) == 0 })
 

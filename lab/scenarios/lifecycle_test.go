@@ -71,7 +71,7 @@ func TestU09U10DrainAsksFirstAndWithdrawsWithSessionsUp(t *testing.T) {
 	t.Parallel()
 	s := newSite(t)
 	c := s.config()
-	c.Services = []string{video("drain: 2s", `communities: ["57629:101"]`)}
+	c.Services = []string{video("drain: 4s", `communities: ["57629:101"]`)}
 	s.start(c)
 	normal, asked := look{communities: []string{"57629:101"}}, look{communities: []string{"57629:101", "65535:0"}}
 	s.awaitRoutes(soon, normal)
@@ -79,10 +79,10 @@ func TestU09U10DrainAsksFirstAndWithdrawsWithSessionsUp(t *testing.T) {
 
 	began := time.Now()
 	s.edge.must("drain", "video", "--reason", "new kernel")
-	s.awaitRoutes(time.Second, asked) // U10: at every neighbour
+	s.awaitRoutes(3*time.Second, asked) // U10: at every neighbour
 	s.awaitNone(soon)
-	if took := time.Since(began); took < 2*time.Second || took > 4*time.Second {
-		t.Errorf("withdrawn %v after the drain began, want 2s", took)
+	if took := time.Since(began); took < 4*time.Second || took > 10*time.Second {
+		t.Errorf("withdrawn %v after the drain began, want 4s", took)
 	}
 	s.sameSessions(before) // U9
 	if !strings.Contains(s.vips(), vip4) || !strings.Contains(s.vips(), vip6) {
@@ -156,7 +156,7 @@ func TestU06U07U08LeavingWithdrawsThenHoldsThenEndsTheSessions(t *testing.T) {
 	if end == nil || end.Code != 6 || end.Subcode != 2 || string(end.Data[1:]) != text || int(end.Data[0]) != len(text) {
 		t.Fatalf("the end: %s", events[4])
 	}
-	if held := events[4].at.Sub(withdrawn[1].at); held < hold || held > hold+time.Second {
+	if held := events[4].at.Sub(withdrawn[1].at); held < hold || held > hold+5*time.Second {
 		t.Errorf("%v between the last withdrawal and the end of the session, want %v", held, hold)
 	}
 	w.count(5)

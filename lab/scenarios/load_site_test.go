@@ -222,8 +222,8 @@ func TestTwoLinksOfOneSiteDoNotSwing(t *testing.T) {
 			over = time.Time{}
 		case over.IsZero():
 			over = time.Now()
-		case time.Since(over) > 3*time.Second: // the routers do not hear of it in the same moment
-			return fmt.Errorf("loads %.2f and %.2f for three seconds", a, b)
+		case time.Since(over) > 6*time.Second: // the routers do not hear of it in the same moment
+			return fmt.Errorf("loads %.2f and %.2f for six seconds", a, b)
 		}
 		return nil
 	})

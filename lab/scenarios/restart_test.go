@@ -51,7 +51,7 @@ func TestU07KilledDaemonLosesItsRoutesAndFindsItsAddresses(t *testing.T) {
 		t.Fatalf("addresses %q, want %q", got, want)
 	}
 
-	t.Logf("from SIGKILL of the daemon to the withdrawal: %v", s.gone(kill(t, s.edge.proc), time.Second))
+	t.Logf("from SIGKILL of the daemon to the withdrawal: %v", s.gone(kill(t, s.edge.proc), 5*time.Second))
 	s.edge.proc.Kill() // waits until it is gone
 	if got := strings.Fields(s.vips()); !slices.Equal(sorted(got), sorted(want)) {
 		t.Errorf("addresses after SIGKILL %q, want %q", got, want)
