@@ -34,7 +34,7 @@ Flags of all of {{.Parent.CommandPath}}:
 `
 
 // Execute runs the command that args name and returns its exit code. An error
-// goes to env.Stderr, once. What cobra refuses before a command starts is wrong
+// goes to env.Stderr, once, unless it has no text (exit.Silent). What cobra refuses before a command starts is wrong
 // usage.
 func Execute(ctx context.Context, env *Env, root *cobra.Command, args []string) int {
 	started := false
@@ -58,7 +58,9 @@ func Execute(ctx context.Context, env *Env, root *cobra.Command, args []string) 
 	if !started {
 		err = exit.Usagef("%w", err)
 	}
-	fmt.Fprintf(env.Stderr, "%s: %s\n", root.Name(), output.Lines(strings.TrimSpace(err.Error())))
+	if text := strings.TrimSpace(err.Error()); text != "" {
+		fmt.Fprintf(env.Stderr, "%s: %s\n", root.Name(), output.Lines(text))
+	}
 	var e *exit.Error
 	if errors.As(err, &e) && e.Help {
 		fmt.Fprintf(env.Stderr, "See '%s --help'.\n", cmd.CommandPath())

@@ -88,3 +88,6 @@ func FromStatus(err error) error {
 	}
 	return errors.New(text)
 }
+
+// Silent carries the exit code of another program, which has said itself what there is to say.
+func Silent(code int) error { return &Error{Code: code, Err: errors.New("")} }

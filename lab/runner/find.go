@@ -1,0 +1,134 @@
+package runner
+
+import (
+	"bytes"
+	"cmp"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// State of a node.
+const (
+	// Waiting: the start script waits for interfaces and addresses.
+	Waiting = "waiting"
+	// Running: its daemon runs.
+	Running = "running"
+	// Stopped: its daemon was stopped by /lab/daemon stop.
+	Stopped = "stopped"
+	// Restarting: its daemon has ended and will be started again.
+	Restarting = "restarting"
+	// Ended: the node's first process is gone, and all else with it.
+	Ended = "ended"
+)
+
+// Node is a node of a running lab.
+type Node struct {
+	Lab, Name string
+	// Kind is the role of its image: "frr".
+	Kind string
+	// State is one of the states above.
+	State string
+	// PID is its first process, as the machine counts; 0 when that has ended.
+	PID int
+	// File is the topology it was made from.
+	File string
+}
+
+// find lists the living nodes of a lab, or of all labs when it is empty, by lab and name. A node's first process is known by
+// its environment, and by being number 1 in a pid namespace that is not ours.
+func find(lab string) []Node {
+	entries, _ := os.ReadDir("/proc")
+	var nodes []Node
+	for _, e := range entries {
+		pid, err := strconv.Atoi(e.Name())
+		if err != nil || pid == os.Getpid() || !firstInside(pid) {
+			continue
+		}
+		env := environ(pid)
+		n := Node{Lab: env[labelLab], Name: env[labelNode], Kind: env[labelRole], File: env[labelFile], PID: pid}
+		if n.Lab == "" || n.Name == "" || lab != "" && n.Lab != lab {
+			continue
+		}
+		n.State = stateOf(pid)
+		nodes = append(nodes, n)
+	}
+	slices.SortFunc(nodes, func(a, b Node) int { return cmp.Or(cmp.Compare(a.Lab, b.Lab), cmp.Compare(a.Name, b.Name)) })
+	return nodes
+}
+
+// firstInside says whether a process is number 1 of a pid namespace below ours, and root's.
+func firstInside(pid int) bool {
+	text, err := os.ReadFile(filepath.Join("/proc", strconv.Itoa(pid), "status"))
+	if err != nil {
+		return false
+	}
+	inner, root := false, false
+	for line := range strings.Lines(string(text)) {
+		key, value, _ := strings.Cut(line, ":")
+		fields := strings.Fields(value)
+		switch key {
+		case "NSpid":
+			inner = len(fields) == 2 && fields[1] == "1"
+		case "Uid":
+			root = len(fields) > 0 && fields[0] == "0"
+		case "State":
+			if len(fields) > 0 && fields[0] == "Z" {
+				return false
+			}
+		}
+	}
+	return inner && root
+}
+
+func environ(pid int) map[string]string {
+	text, _ := os.ReadFile(filepath.Join("/proc", strconv.Itoa(pid), "environ"))
+	env := map[string]string{}
+	for _, item := range bytes.Split(text, []byte{0}) {
+		if key, value, ok := strings.Cut(string(item), "="); ok && strings.HasPrefix(key, labelLab) {
+			env[key] = value
+		}
+	}
+	return env
+}
+
+// stateOf reads what the node's start script says of itself.
+func stateOf(pid int) string {
+	text, err := os.ReadFile(filepath.Join("/proc", strconv.Itoa(pid), "root/run/lab/state"))
+	state := strings.TrimSpace(string(text))
+	if err != nil || !slices.Contains([]string{Waiting, Running, Stopped, Restarting}, state) {
+		return Waiting
+	}
+	return state
+}
+
+// end asks nodes to end, and ends those that have not in time.
+func end(nodes []Node, within time.Duration) {
+	for _, n := range nodes {
+		_ = unix.Kill(n.PID, unix.SIGTERM)
+	}
+	lives := func() bool {
+		return slices.ContainsFunc(nodes, func(n Node) bool { return firstInside(n.PID) && environ(n.PID)[labelNode] == n.Name })
+	}
+	await(within, lives)
+	for _, n := range nodes {
+		if firstInside(n.PID) && environ(n.PID)[labelNode] == n.Name {
+			_ = unix.Kill(n.PID, unix.SIGKILL)
+		}
+	}
+	await(within, lives)
+}
+
+// await waits until a condition is over.
+func await(within time.Duration, lasts func() bool) {
+	tick := time.NewTicker(20 * time.Millisecond)
+	defer tick.Stop()
+	for deadline := time.Now().Add(within); lasts() && time.Now().Before(deadline); {
+		<-tick.C
+	}
+}
