@@ -9,6 +9,7 @@ import (
 	"os/exec"
 	"runtime"
 	"strings"
+	"syscall"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -32,10 +33,13 @@ func Exec(ctx context.Context, t *clab.Topology, node string, s Streams, command
 		if n.Name == node {
 			err := run(ctx, n.PID, command, s.In, s.Out, s.Err)
 			var exit *exec.ExitError
-			if ctx.Err() != nil || !errors.As(err, &exit) {
+			switch {
+			case ctx.Err() != nil:
+				return 0, fmt.Errorf("node %s: %s: %w", node, command[0], ctx.Err())
+			case !errors.As(err, &exit):
 				return 0, err
 			}
-			if status, ok := exit.Sys().(unix.WaitStatus); ok && status.Signaled() {
+			if status, ok := exit.Sys().(syscall.WaitStatus); ok && status.Signaled() {
 				return 128 + int(status.Signal()), nil
 			}
 			return exit.ExitCode(), nil

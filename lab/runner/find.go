@@ -107,10 +107,15 @@ func stateOf(pid int) string {
 	return state
 }
 
-// end asks nodes to end, and ends those that have not in time.
+// end asks nodes to end, and ends those that have not in time. One that still waits has nothing to leave, and does not listen
+// yet.
 func end(nodes []Node, within time.Duration) {
 	for _, n := range nodes {
-		_ = unix.Kill(n.PID, unix.SIGTERM)
+		signal := unix.SIGTERM
+		if n.State == Waiting {
+			signal = unix.SIGKILL
+		}
+		_ = unix.Kill(n.PID, signal)
 	}
 	lives := func() bool {
 		return slices.ContainsFunc(nodes, func(n Node) bool { return firstInside(n.PID) && environ(n.PID)[labelNode] == n.Name })

@@ -69,12 +69,12 @@ func TestTheCentreOverTLS(t *testing.T) {
 	}
 	f.await(soon, third, "without a tag", func(p netlab.Path) bool { return len(p.Communities) == 0 })
 
-	id := f.addWindow(first, "14s", "4s", "line card")
-	f.await(4*time.Second, first, "drained", has(gshut))
+	id := f.addWindow(first, "40s", "6s", "line card") // long enough for a busy machine to be refused in it
+	f.await(6*time.Second, first, "drained", has(gshut))
 	f.await(soon, first, "withdrawn", nil)
 	f.awaitWindow(soon, id, "safe")
 	f.refusals(second)
-	f.await(40*time.Second, first, "back, with its tag", func(p netlab.Path) bool { return undrained(p) && has("57629:101")(p) })
+	f.await(90*time.Second, first, "back, with its tag", func(p netlab.Path) bool { return undrained(p) && has("57629:101")(p) })
 	f.awaitWindow(soon, id, "ended")
 	for _, e := range f.edges[1:] {
 		f.await(soon, e, "announced", undrained)

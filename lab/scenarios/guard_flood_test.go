@@ -20,7 +20,7 @@ const (
 	fullTable   = 1_000_000 // routes of the flooding neighbour
 	withdrawals = 40        // that are timed
 	mostRSS     = 64 << 20  // bytes
-	mostDelay   = 10 * time.Millisecond
+	mostDelay   = 500 * time.Millisecond
 	longFlood   = 10 * time.Second // longer than the hold time of 9 s
 )
 
