@@ -18,7 +18,7 @@ export GOFLAGS := $(strip $(GOFLAGS) -buildvcs=false)
 # Tagged tests are checked like all others.
 TAGS := data
 
-.PHONY: build demo deps test lint bench bench-failover bench-idle bench-central bench-community fuzz soak data generate clean help
+.PHONY: build demo deps test lint bench bench-go bench-failover bench-idle bench-central bench-community fuzz soak data generate clean help
 .DEFAULT_GOAL := build
 
 build: ## bin/catchment, bin/catchment-edge and bin/catchment-central, static
@@ -40,7 +40,10 @@ lint: ## gofmt, go vet, staticcheck, and the rules of the tree
 	go tool staticcheck -tags $(TAGS) ./...
 	go test -count=1 ./internal/rules
 
-bench: ## benchmarks: make bench PKG=./community BENCH=Parse
+bench: deps ## every benchmark against peers as one table: ONLY=idle,community RUNS=10 EDGES=100,1000 JSON=bench.json
+	go run ./lab/bench/all -json '$(abspath $(or $(JSON),bench.json))' $(if $(ONLY),-only '$(ONLY)') $(if $(filter command line,$(origin RUNS)),-runs $(RUNS)) $(if $(EDGES),-edges $(EDGES))
+
+bench-go: ## go benchmarks: make bench-go PKG=./community BENCH=Parse
 	go test -run '^$$' -bench '$(BENCH)' -benchmem $(PKG)
 
 bench-failover: deps ## how long a route outlives its service, beside other programs: RUNS=30 JSON=FILE
