@@ -9,6 +9,8 @@ import (
 	"net/netip"
 	"strings"
 	"time"
+
+	"github.com/catchment-bgp/catchment/lab/router"
 )
 
 // BIRD is BIRD 2 on a node.
@@ -134,56 +136,60 @@ func (b *BIRD) Routes(prefix netip.Prefix) ([]Path, error) {
 	if err != nil {
 		return nil, err
 	}
-	return parseBIRDRoutes(text, neighbors)
+	return router.ParseBIRDRoutes(text, neighbors)
 }
 
 // Session implements Router.
 func (b *BIRD) Session(peer netip.Addr) (Session, error) {
-	p, err := b.protocol(peer)
-	if err != nil {
-		return Session{}, err
+	n, err := b.neighbor(peer)
+	if err == nil && n.State == Established {
+		n.Instance, err = birdInstance(n.Name, b.proc)
 	}
-	return p.session(time.Now(), b.proc)
+	return n.Session, err
+}
+
+// logged is what is needed of a process that logs its sessions.
+type logged interface {
+	PID() int
+	Log() string
+}
+
+// birdInstance counts sessions in the log: BIRD has no counter, and the time that it prints for one event moves with the
+// clock's adjustment.
+func birdInstance(protocol string, proc logged) (string, error) {
+	count := strings.Count(proc.Log(), "> "+protocol+": BGP session established")
+	if count == 0 {
+		return "", fmt.Errorf("bird's protocol %s: its log tells of no session (is `debug protocols { events };` set?)", protocol)
+	}
+	return fmt.Sprintf("bird %d, session %d", proc.PID(), count), nil
 }
 
 // Counts implements Router. The counters are sums over the channels.
 func (b *BIRD) Counts(peer netip.Addr) (Counts, error) {
-	p, err := b.protocol(peer)
-	if err != nil {
-		return Counts{}, err
-	}
-	return Counts{Announced: &p.announced, Withdrawn: &p.withdrawn}, nil
+	n, err := b.neighbor(peer)
+	return n.Counts, err
 }
 
 // SoftIn implements Router, for every channel of the session.
 func (b *BIRD) SoftIn(peer netip.Addr) error {
-	p, err := b.protocol(peer)
+	n, err := b.neighbor(peer)
 	if err != nil {
 		return err
 	}
-	_, err = b.Birdc("reload in", p.name)
+	_, err = b.Birdc("reload in", n.Name)
 	return err
 }
 
-func (b *BIRD) protocol(peer netip.Addr) (birdProtocol, error) {
-	text, err := b.Birdc("show protocols all")
-	if err != nil {
-		return birdProtocol{}, err
-	}
-	for _, p := range parseBIRDProtocols(text) {
-		if p.address == peer {
-			return p, nil
-		}
-	}
-	return birdProtocol{}, fmt.Errorf("bird has no neighbour %s", peer)
+func (b *BIRD) neighbor(peer netip.Addr) (router.Neighbor, error) {
+	list, err := b.neighbors()
+	return find(list, peer, err)
 }
 
-// neighbors tells each BGP protocol's neighbour. It asks again each time: a test may have changed the configuration.
-func (b *BIRD) neighbors() (map[string]netip.Addr, error) {
+// neighbors are those of all BGP protocols. It asks again each time: a test may have changed the configuration.
+func (b *BIRD) neighbors() ([]router.Neighbor, error) {
 	text, err := b.Birdc("show protocols all")
-	neighbors := map[string]netip.Addr{}
-	for _, p := range parseBIRDProtocols(text) {
-		neighbors[p.name] = p.address
+	if err != nil {
+		return nil, err
 	}
-	return neighbors, err
+	return router.ParseBIRDNeighbors(text, time.Now()), nil
 }

@@ -9,6 +9,8 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"github.com/catchment-bgp/catchment/lab/router"
 )
 
 // ExaBGP is ExaBGP 4 on a node, as a router that takes routes: it writes down what it received, and the table is made of
@@ -18,7 +20,7 @@ type ExaBGP struct {
 	proc *Proc
 
 	mu      sync.Mutex
-	journal exaJournal
+	journal router.Journal
 	read    int64 // bytes of the file that the journal holds
 }
 
@@ -104,24 +106,21 @@ func (e *ExaBGP) hear() error {
 	}
 	whole := text[:strings.LastIndexByte(string(text), '\n')+1]
 	e.read += int64(len(whole))
-	return e.journal.add(whole)
+	return e.journal.Add(whole)
 }
 
-// peer finds what is known of a neighbour. One that was never connected is known too, if it is configured.
-func (e *ExaBGP) peer(address netip.Addr) (exaPeer, error) {
+// neighbor finds what is known of a neighbour. One that was never connected is known too, if it is configured.
+func (e *ExaBGP) neighbor(peer netip.Addr) (router.Neighbor, error) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	if err := e.hear(); err != nil {
-		return exaPeer{}, err
+		return router.Neighbor{}, err
 	}
-	if p := e.journal.peers[address]; p != nil {
-		return *p, nil
+	if n, err := router.Find(e.journal.Neighbors(time.Now()), peer); err == nil {
+		return n, nil
 	}
 	config, err := os.ReadFile(e.node.HostPath(exaBGPFile))
-	if err == nil && !strings.Contains(string(config), "neighbor "+address.String()+" {") {
-		err = fmt.Errorf("ExaBGP has no neighbour %s", address)
-	}
-	return exaPeer{state: "down"}, err
+	return find(router.ParseExaBGPConfig(string(config)), peer, err)
 }
 
 // Routes implements Router. Paths are in the order of their neighbours' addresses; none of them is marked as the best.
@@ -131,30 +130,27 @@ func (e *ExaBGP) Routes(prefix netip.Prefix) ([]Path, error) {
 	if err := e.hear(); err != nil {
 		return nil, err
 	}
-	return e.journal.paths(prefix), nil
+	return e.journal.Paths(prefix), nil
 }
 
 // Session implements Router. The state is "Established", "connected" or "down".
 func (e *ExaBGP) Session(peer netip.Addr) (Session, error) {
-	p, err := e.peer(peer)
-	if err != nil {
-		return Session{}, err
+	n, err := e.neighbor(peer)
+	if err == nil && n.State == Established {
+		n.Instance = fmt.Sprintf("exabgp %d, session %d", e.proc.PID(), n.Ups)
 	}
-	return p.session(time.Now(), e.proc.PID()), nil
+	return n.Session, err
 }
 
 // Counts implements Router.
 func (e *ExaBGP) Counts(peer netip.Addr) (Counts, error) {
-	p, err := e.peer(peer)
-	if err != nil {
-		return Counts{}, err
-	}
-	return Counts{Updates: &p.updates, Announced: &p.announced, Withdrawn: &p.withdrawn}, nil
+	n, err := e.neighbor(peer)
+	return n.Counts, err
 }
 
 // SoftIn implements Router, for both families.
 func (e *ExaBGP) SoftIn(peer netip.Addr) error {
-	if _, err := e.peer(peer); err != nil {
+	if _, err := e.neighbor(peer); err != nil {
 		return err
 	}
 	for _, family := range []string{"ipv4", "ipv6"} {

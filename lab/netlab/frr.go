@@ -13,6 +13,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/catchment-bgp/catchment/lab/router"
 )
 
 // askWait bounds a question to a router, and startWait the time in which a router must answer the first one.
@@ -243,33 +245,40 @@ func (f *FRR) Routes(prefix netip.Prefix) ([]Path, error) {
 	if err != nil {
 		return nil, err
 	}
-	return parseFRRRoutes([]byte(text))
+	return router.ParseFRRRoutes([]byte(text))
 }
 
 // Session implements Router.
 func (f *FRR) Session(peer netip.Addr) (Session, error) {
-	neighbor, err := f.neighbor(peer)
-	if err != nil {
-		return Session{}, err
+	n, err := f.neighbor(peer)
+	if err == nil && n.State == Established {
+		// bgpd counts sessions, anew with each process.
+		n.Instance = fmt.Sprintf("bgpd %d, session %d", f.bgpd.PID(), n.Ups)
 	}
-	return neighbor.session(f.bgpd.PID()), nil
+	return n.Session, err
 }
 
 // Counts implements Router.
 func (f *FRR) Counts(peer netip.Addr) (Counts, error) {
-	neighbor, err := f.neighbor(peer)
-	if err != nil {
-		return Counts{}, err
-	}
-	return neighbor.counts(), nil
+	n, err := f.neighbor(peer)
+	return n.Counts, err
 }
 
-func (f *FRR) neighbor(peer netip.Addr) (frrNeighbor, error) {
+func (f *FRR) neighbor(peer netip.Addr) (router.Neighbor, error) {
 	text, err := f.ask(fmt.Sprintf("show bgp neighbors %s json", peer))
 	if err != nil {
-		return frrNeighbor{}, err
+		return router.Neighbor{}, err
 	}
-	return parseFRRNeighbor([]byte(text), peer)
+	list, err := router.ParseFRRNeighbors([]byte(text))
+	return find(list, peer, err)
+}
+
+// find is router.Find in what a parser returned.
+func find(list []router.Neighbor, peer netip.Addr, err error) (router.Neighbor, error) {
+	if err != nil {
+		return router.Neighbor{}, err
+	}
+	return router.Find(list, peer)
 }
 
 // SoftIn implements Router, for every family of the session.

@@ -5,8 +5,11 @@ import (
 	"fmt"
 	"net/netip"
 	"os"
+	"slices"
 	"strings"
 	"time"
+
+	"github.com/catchment-bgp/catchment/lab/router"
 )
 
 // OpenBGPD is OpenBGPD on a node. Its bgpd is not FRR's, which lies elsewhere.
@@ -69,33 +72,44 @@ func (o *OpenBGPD) Routes(prefix netip.Prefix) ([]Path, error) {
 	if err != nil {
 		return nil, err
 	}
-	return parseOpenBGPDRoutes([]byte(text), prefix)
+	paths, err := router.ParseOpenBGPDRoutes([]byte(text))
+	// bgpctl lists the paths to shorter prefixes, too.
+	return slices.DeleteFunc(paths, func(p Path) bool { return p.Prefix != prefix }), err
 }
 
 // Session implements Router. The uptime is in whole seconds.
 func (o *OpenBGPD) Session(peer netip.Addr) (Session, error) {
 	n, err := o.neighbor(peer)
-	if err != nil {
-		return Session{}, err
+	if err == nil && n.State == Established {
+		n.Instance = openBGPDInstance(peer, o.proc)
 	}
-	return n.session(o.proc), nil
+	return n.Session, err
+}
+
+// openBGPDInstance counts sessions in the log, as OpenBGPD has no counter of them.
+func openBGPDInstance(peer netip.Addr, proc logged) string {
+	count := 0
+	for line := range strings.Lines(proc.Log()) {
+		if strings.HasPrefix(line, "neighbor "+peer.String()) && strings.Contains(line, "-> Established") {
+			count++
+		}
+	}
+	return fmt.Sprintf("openbgpd %d, session %d", proc.PID(), count)
 }
 
 // Counts implements Router.
 func (o *OpenBGPD) Counts(peer netip.Addr) (Counts, error) {
 	n, err := o.neighbor(peer)
-	if err != nil {
-		return Counts{}, err
-	}
-	return n.counts(), nil
+	return n.Counts, err
 }
 
-func (o *OpenBGPD) neighbor(peer netip.Addr) (openBGPDNeighbor, error) {
+func (o *OpenBGPD) neighbor(peer netip.Addr) (router.Neighbor, error) {
 	text, err := o.Bgpctl("show", "neighbor", peer.String())
 	if err != nil {
-		return openBGPDNeighbor{}, err
+		return router.Neighbor{}, err
 	}
-	return parseOpenBGPDNeighbor([]byte(text), peer)
+	list, err := router.ParseOpenBGPDNeighbors([]byte(text))
+	return find(list, peer, err)
 }
 
 // SoftIn implements Router, for every family of the session.

@@ -1,4 +1,4 @@
-package netlab
+package router
 
 import (
 	"bytes"
@@ -7,22 +7,25 @@ import (
 	"fmt"
 	"maps"
 	"net/netip"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 	"time"
 )
 
-// exaJournal is what ExaBGP's JSON lines told so far.
-type exaJournal struct {
+// Journal is what ExaBGP's JSON lines told so far; the zero value has read nothing. ExaBGP keeps no table: the journal
+// makes one of what ExaBGP wrote down. It is not safe for concurrent use.
+type Journal struct {
 	peers map[netip.Addr]*exaPeer
 }
 
 // exaPeer is one neighbour in the journal.
 type exaPeer struct {
+	asn                           uint32
 	state, reason                 string
 	up                            time.Time
-	sessions                      int
+	sessions                      uint64
 	table                         map[netip.Prefix]Path
 	updates, announced, withdrawn uint64
 }
@@ -33,6 +36,7 @@ type exaLine struct {
 	Time     float64 // seconds since 1970
 	Neighbor struct {
 		Address struct{ Peer netip.Addr }
+		ASN     struct{ Peer uint32 }
 		State   string
 		Reason  string
 		Message struct {
@@ -61,12 +65,12 @@ type exaUpdate struct {
 
 type exaNLRI struct{ NLRI netip.Prefix }
 
-// add reads whole lines. An error names the first line that cannot be read; those before it were taken over.
-func (j *exaJournal) add(text []byte) error {
+// Add reads whole lines. An error names the first line that cannot be read; those before it were taken over.
+func (j *Journal) Add(text []byte) error {
 	for line := range bytes.Lines(text) {
 		var l exaLine
 		if err := json.Unmarshal(line, &l); err != nil {
-			return fmt.Errorf("exabgp's line %s: %w", tail(string(line), 1<<10), err)
+			return fmt.Errorf("exabgp's line %s: %w", excerpt(string(line)), err)
 		}
 		if address := l.Neighbor.Address.Peer; address.IsValid() {
 			j.peer(address).add(address, l)
@@ -75,7 +79,7 @@ func (j *exaJournal) add(text []byte) error {
 	return nil
 }
 
-func (j *exaJournal) peer(address netip.Addr) *exaPeer {
+func (j *Journal) peer(address netip.Addr) *exaPeer {
 	if j.peers == nil {
 		j.peers = map[netip.Addr]*exaPeer{}
 	}
@@ -86,6 +90,7 @@ func (j *exaJournal) peer(address netip.Addr) *exaPeer {
 }
 
 func (p *exaPeer) add(from netip.Addr, l exaLine) {
+	p.asn = l.Neighbor.ASN.Peer
 	switch {
 	case l.Type == "state":
 		p.state, p.table = l.Neighbor.State, map[netip.Prefix]Path{}
@@ -163,10 +168,10 @@ func exaExtended(value uint64, text string) string {
 	return text
 }
 
-// paths are those of all neighbours to a prefix.
-func (j *exaJournal) paths(prefix netip.Prefix) []Path {
+// Paths are those of all neighbours to a prefix, in the order of the neighbours' addresses; none is marked as the best.
+func (j *Journal) Paths(prefix netip.Prefix) []Path {
 	var paths []Path
-	for _, address := range slices.SortedFunc(maps.Keys(j.peers), netip.Addr.Compare) {
+	for _, address := range j.addresses() {
 		if path, ok := j.peers[address].table[prefix]; ok {
 			paths = append(paths, path)
 		}
@@ -174,10 +179,69 @@ func (j *exaJournal) paths(prefix netip.Prefix) []Path {
 	return paths
 }
 
-func (p exaPeer) session(now time.Time, pid int) Session {
-	s := Session{State: p.state, LastError: strings.TrimSpace(p.reason)}
-	if p.state == Established {
-		s.Uptime, s.Instance = now.Sub(p.up), fmt.Sprintf("exabgp %d, session %d", pid, p.sessions)
+// Table is all paths, in the order of their prefixes and then of the neighbours' addresses.
+func (j *Journal) Table() []Path {
+	prefixes := map[netip.Prefix]bool{}
+	for _, p := range j.peers {
+		for prefix := range p.table {
+			prefixes[prefix] = true
+		}
 	}
-	return s
+	var paths []Path
+	for _, prefix := range slices.SortedFunc(maps.Keys(prefixes), netip.Prefix.Compare) {
+		paths = append(paths, j.Paths(prefix)...)
+	}
+	return paths
+}
+
+func (j *Journal) addresses() []netip.Addr {
+	return slices.SortedFunc(maps.Keys(j.peers), netip.Addr.Compare)
+}
+
+// Neighbors are those that ExaBGP wrote of, in the order of their addresses. A state is "Established", "connected" or
+// "down".
+func (j *Journal) Neighbors(now time.Time) []Neighbor {
+	var list []Neighbor
+	for _, address := range j.addresses() {
+		p := j.peers[address]
+		updates, announced, withdrawn := p.updates, p.announced, p.withdrawn
+		n := Neighbor{Address: address, ASN: p.asn, Ups: p.sessions,
+			Counts: Counts{Updates: &updates, Announced: &announced, Withdrawn: &withdrawn}}
+		n.State, n.LastError = p.state, strings.TrimSpace(p.reason)
+		if p.state == Established {
+			n.Uptime = max(0, now.Sub(p.up))
+		}
+		list = append(list, n)
+	}
+	return list
+}
+
+// exaSetting is a line of a configuration that is read: the neighbour that begins, and what is said of it.
+var exaSetting = regexp.MustCompile(`(?m)^\s*(neighbor|peer-as|description)\s+("[^"\n]*"|'[^'\n]*'|[^\s;{]+)`)
+
+// ParseExaBGPConfig reads which neighbours an exabgp.conf has, with one setting on a line; the state of each is "down".
+// Templates that neighbours inherit from are not followed.
+func ParseExaBGPConfig(text string) []Neighbor {
+	var list []Neighbor
+	for _, match := range exaSetting.FindAllStringSubmatch(text, -1) {
+		value := strings.Trim(match[2], `"'`)
+		if match[1] == "neighbor" {
+			if address, err := netip.ParseAddr(value); err == nil {
+				zero := new(uint64)
+				list = append(list, Neighbor{Address: address, Session: Session{State: "down"},
+					Counts: Counts{Updates: zero, Announced: zero, Withdrawn: zero}})
+			}
+			continue
+		}
+		if len(list) == 0 {
+			continue
+		}
+		last := &list[len(list)-1]
+		if match[1] == "description" {
+			last.Description = value
+		} else if asn, err := number(value); err == nil {
+			last.ASN = *asn
+		}
+	}
+	return list
 }

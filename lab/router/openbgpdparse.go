@@ -1,10 +1,9 @@
-package netlab
+package router
 
 import (
 	"encoding/json"
 	"fmt"
 	"net/netip"
-	"slices"
 	"strings"
 	"time"
 )
@@ -27,16 +26,16 @@ type openBGPDRoute struct {
 	Extended    []string `json:"extended_communities"`
 }
 
-// parseOpenBGPDRoutes reads the paths to prefix; bgpctl lists those to shorter ones, too. OpenBGPD shows no MED as 0, so
-// that 0 is read as none, and takes the LOCAL_PREF of a route over eBGP as 100.
-func parseOpenBGPDRoutes(text []byte, prefix netip.Prefix) ([]Path, error) {
+// ParseOpenBGPDRoutes reads `bgpctl -j show rib detail`, with a prefix or without. The router's own routes are left out.
+// OpenBGPD shows no MED as 0, so that 0 is read as none, and takes the LOCAL_PREF of a route over eBGP as 100.
+func ParseOpenBGPDRoutes(text []byte) ([]Path, error) {
 	var table struct{ Rib []openBGPDRoute }
 	if err := json.Unmarshal(text, &table); err != nil {
-		return nil, fmt.Errorf("bgpctl's routes: %w: %s", err, tail(string(text), 1<<10))
+		return nil, fmt.Errorf("bgpctl's routes: %w: %s", err, excerpt(string(text)))
 	}
 	var paths []Path
 	for _, r := range table.Rib {
-		if r.Prefix != prefix || r.Announced {
+		if r.Announced {
 			continue
 		}
 		path, err := r.path()
@@ -71,15 +70,17 @@ func (r openBGPDRoute) path() (Path, error) {
 	return p, err
 }
 
-// openBGPDNeighbor is the part that is read of `bgpctl -j show neighbor ADDRESS`.
+// openBGPDNeighbor is the part that is read of one neighbour in `bgpctl -j show neighbor`.
 type openBGPDNeighbor struct {
-	Address   netip.Addr `json:"remote_addr"`
-	State     string     `json:"state"`
-	UpSeconds int64      `json:"last_updown_sec"`
-	Sent      string     `json:"last_error_sent"`
-	Received  string     `json:"last_error_received"`
-	Reason    string     `json:"last_shutdown_reason"`
-	Stats     struct {
+	Address     netip.Addr `json:"remote_addr"`
+	ASN         string     `json:"remote_as"`
+	Description string     `json:"description"`
+	State       string     `json:"state"`
+	UpSeconds   int64      `json:"last_updown_sec"`
+	Sent        string     `json:"last_error_sent"`
+	Received    string     `json:"last_error_received"`
+	Reason      string     `json:"last_shutdown_reason"`
+	Stats       struct {
 		Message struct {
 			Sent, Received struct {
 				Updates uint64
@@ -98,36 +99,29 @@ type openBGPDNeighbor struct {
 	}
 }
 
-func parseOpenBGPDNeighbor(text []byte, peer netip.Addr) (openBGPDNeighbor, error) {
+// ParseOpenBGPDNeighbors reads `bgpctl -j show neighbor`, in its order. OpenBGPD forgets the last error in the next
+// session; its counts of routes start at 0 with each session.
+func ParseOpenBGPDNeighbors(text []byte) ([]Neighbor, error) {
 	var all struct{ Neighbors []openBGPDNeighbor }
 	if err := json.Unmarshal(text, &all); err != nil {
-		return openBGPDNeighbor{}, fmt.Errorf("bgpctl's neighbour %s: %w: %s", peer, err, tail(string(text), 1<<10))
+		return nil, fmt.Errorf("bgpctl's neighbours: %w: %s", err, excerpt(string(text)))
 	}
-	i := slices.IndexFunc(all.Neighbors, func(n openBGPDNeighbor) bool { return n.Address == peer })
-	if i < 0 {
-		return openBGPDNeighbor{}, fmt.Errorf("OpenBGPD has no neighbour %s", peer)
-	}
-	return all.Neighbors[i], nil
-}
-
-// session counts sessions in the log, as OpenBGPD has no counter of them. It forgets the last error in the next session.
-func (n openBGPDNeighbor) session(proc logged) Session {
-	s := Session{State: n.State, LastError: strings.Join(nonEmpty(n.Sent, n.Received, n.Reason), ": ")}
-	if n.State != Established {
-		return s
-	}
-	count := 0
-	for line := range strings.Lines(proc.Log()) {
-		if strings.HasPrefix(line, "neighbor "+n.Address.String()) && strings.Contains(line, "-> Established") {
-			count++
+	var list []Neighbor
+	for _, n := range all.Neighbors {
+		asn, err := number(n.ASN)
+		if err != nil {
+			return nil, fmt.Errorf("bgpctl's neighbour %s: %w", n.Address, err)
 		}
+		out := Neighbor{Address: n.Address, ASN: *asn, Description: n.Description, Counts: n.counts()}
+		out.State, out.LastError = n.State, joined(n.Sent, n.Received, n.Reason)
+		if n.State == Established {
+			out.Uptime = time.Duration(n.UpSeconds) * time.Second
+		}
+		list = append(list, out)
 	}
-	s.Uptime = time.Duration(n.UpSeconds) * time.Second
-	s.Instance = fmt.Sprintf("openbgpd %d, session %d", proc.PID(), count)
-	return s
+	return list, nil
 }
 
-// counts takes them as they are: those of routes start at 0 with each session.
 func (n openBGPDNeighbor) counts() Counts {
 	return Counts{
 		Updates: &n.Stats.Message.Received.Updates, Sent: &n.Stats.Message.Sent.Updates, Refreshes: &n.Stats.Refresh.Received.Request,

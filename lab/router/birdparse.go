@@ -1,4 +1,4 @@
-package netlab
+package router
 
 import (
 	"fmt"
@@ -9,25 +9,25 @@ import (
 	"time"
 )
 
-// birdProtocol is the part that is read of one BGP protocol in `show protocols all`.
+// birdProtocol is what was read so far of one BGP protocol in `show protocols all`.
 type birdProtocol struct {
-	name, since          string
-	state                string
-	lastError, message   string
-	role                 string // the neighbour's: its capabilities come after our own
-	address              netip.Addr
+	Neighbor
+	since                string
 	announced, withdrawn uint64
+	lastError, message   string
 }
 
-// parseBIRDProtocols reads the BGP protocols of `show protocols all`. A protocol begins with a line that is not
-// indented: name, kind, table, state, since (two words), info.
-func parseBIRDProtocols(text string) []birdProtocol {
-	var list []birdProtocol
+// ParseBIRDNeighbors reads the BGP protocols of `show protocols all`, in its order; now is BIRD's own clock, since it
+// prints when a state was reached. It reads the time formats iso short, iso long, and those with fractions of a second; in
+// another one the Uptime stays 0.
+func ParseBIRDNeighbors(text string, now time.Time) []Neighbor {
+	var list []*birdProtocol
 	bgp := false
 	for line := range strings.Lines(text) {
-		if fields := strings.Fields(line); line[0] != ' ' && len(fields) >= 6 {
+		// A protocol begins with a line that is not indented: name, kind, table, state, since (one word or two), info.
+		if fields := strings.Fields(line); line[0] != ' ' && len(fields) >= 5 {
 			if bgp = fields[1] == "BGP"; bgp {
-				list = append(list, birdProtocol{name: fields[0], since: fields[4] + " " + fields[5]})
+				list = append(list, &birdProtocol{Neighbor: Neighbor{Name: fields[0]}, since: birdSince(fields[4:])})
 			}
 			continue
 		}
@@ -35,23 +35,41 @@ func parseBIRDProtocols(text string) []birdProtocol {
 			list[len(list)-1].set(strings.TrimSpace(key), strings.TrimSpace(value))
 		}
 	}
-	return list
+	var out []Neighbor
+	for _, p := range list {
+		out = append(out, p.neighbor(now))
+	}
+	return out
 }
 
-// set takes one "key: value" line over. A value that cannot be read stays zero.
+// birdSince joins a date and the time that follows it.
+func birdSince(words []string) string {
+	if len(words) > 1 && !strings.Contains(words[0], ":") && strings.Count(words[1], ":") == 2 {
+		return words[0] + " " + words[1]
+	}
+	return words[0]
+}
+
+// set takes one "key: value" line over. A value that cannot be read stays zero. The neighbour's capabilities come after
+// our own.
 func (p *birdProtocol) set(key, value string) {
 	first, _, _ := strings.Cut(value, " ")
 	switch key {
+	case "Description":
+		p.Description = value
 	case "BGP state":
-		p.state = value
+		p.State = value
 	case "Neighbor address":
-		p.address, _ = netip.ParseAddr(first)
+		p.Address, _ = netip.ParseAddr(first)
+	case "Neighbor AS":
+		n, _ := strconv.ParseUint(first, 10, 32)
+		p.ASN = uint32(n)
 	case "Last error":
 		p.lastError = value
 	case "Role":
-		p.role = strings.ReplaceAll(value, "_", "-")
+		p.PeerRole = strings.ReplaceAll(value, "_", "-")
 	case "Neighbor capabilities":
-		p.role = ""
+		p.PeerRole = ""
 	case "Message":
 		p.message = value
 	case "Import updates":
@@ -63,37 +81,45 @@ func (p *birdProtocol) set(key, value string) {
 	}
 }
 
-// logged is what session needs of the bird process.
-type logged interface {
-	PID() int
-	Log() string
+func (p *birdProtocol) neighbor(now time.Time) Neighbor {
+	n := p.Neighbor
+	n.LastError = joined(p.lastError, p.message)
+	n.Counts = Counts{Announced: &p.announced, Withdrawn: &p.withdrawn}
+	if n.State != Established {
+		n.PeerRole = ""
+	} else if since, err := birdTime(p.since, now); err == nil {
+		n.Uptime = max(0, now.Sub(since))
+	}
+	return n
 }
 
-// session tells the uptime against now, since BIRD prints when the state was reached, in local time. Sessions are
-// counted in the log: BIRD has no counter, and the time that it prints for one event moves with the clock's adjustment.
-func (p birdProtocol) session(now time.Time, proc logged) (Session, error) {
-	s := Session{State: p.state, LastError: strings.Join(nonEmpty(p.lastError, p.message), ": ")}
-	if s.State != Established {
-		return s, nil
+// birdTime reads a time that lies before now, in now's zone: BIRD leaves the date out, or the time of day, where the
+// format is the short one.
+func birdTime(text string, now time.Time) (time.Time, error) {
+	if at, err := time.ParseInLocation("15:04:05.999999", text, now.Location()); err == nil {
+		year, month, day := now.Date()
+		at = time.Date(year, month, day, at.Hour(), at.Minute(), at.Second(), at.Nanosecond(), now.Location())
+		if at.After(now.Add(time.Minute)) { // the two clocks are read one after the other
+			at = at.AddDate(0, 0, -1)
+		}
+		return at, nil
 	}
-	since, err := time.ParseInLocation("2006-01-02 15:04:05.999999", p.since, time.Local)
-	if err != nil {
-		return s, fmt.Errorf("bird's protocol %s: since: %w (is `timeformat protocol iso long us;` set?)", p.name, err)
+	if at, err := time.ParseInLocation(time.DateOnly, text, now.Location()); err == nil {
+		return at, nil
 	}
-	count := strings.Count(proc.Log(), "> "+p.name+": BGP session established")
-	if count == 0 {
-		return s, fmt.Errorf("bird's protocol %s: its log tells of no session (is `debug protocols { events };` set?)", p.name)
-	}
-	s.Uptime, s.Instance, s.PeerRole = now.Sub(since), fmt.Sprintf("bird %d, session %d", proc.PID(), count), p.role
-	return s, nil
+	return time.ParseInLocation("2006-01-02 15:04:05.999999", text, now.Location())
 }
 
 // birdRoute is the line that begins a path: prefix (only at the first path), type, [protocol time ...], "*" for the best.
 var birdRoute = regexp.MustCompile(`^(\S*)\s+\w+ \[(\S+) [^\]]*\] (\*?)`)
 
-// parseBIRDRoutes reads `show route PREFIX all`. Paths that are not from one of the BGP neighbours, given by protocol
-// name, are left out.
-func parseBIRDRoutes(text string, neighbors map[string]netip.Addr) ([]Path, error) {
+// ParseBIRDRoutes reads `show route all`, with a prefix or without. Paths that are not from one of the BGP neighbours are
+// left out, and so are routes of other kinds than IPv4 and IPv6 unicast.
+func ParseBIRDRoutes(text string, neighbors []Neighbor) ([]Path, error) {
+	from := map[string]netip.Addr{}
+	for _, n := range neighbors {
+		from[n.Name] = n.Address
+	}
 	var paths []Path
 	var prefix netip.Prefix
 	var at *Path // the path that attribute lines belong to
@@ -106,6 +132,7 @@ func parseBIRDRoutes(text string, neighbors map[string]netip.Addr) ([]Path, erro
 		}
 		match := birdRoute.FindStringSubmatch(line)
 		if match == nil {
+			at = nil
 			continue
 		}
 		if match[1] != "" {
@@ -115,8 +142,8 @@ func parseBIRDRoutes(text string, neighbors map[string]netip.Addr) ([]Path, erro
 			}
 		}
 		at = nil
-		if from, ok := neighbors[match[2]]; ok {
-			paths = append(paths, Path{Prefix: prefix, From: from, Best: match[3] == "*"})
+		if address, ok := from[match[2]]; ok {
+			paths = append(paths, Path{Prefix: prefix, From: address, Best: match[3] == "*"})
 			at = &paths[len(paths)-1]
 		}
 	}
