@@ -11,6 +11,7 @@ import (
 	"github.com/vishvananda/netlink"
 	"golang.org/x/sys/unix"
 
+	"github.com/catchment-bgp/catchment/lab/clab"
 	"github.com/catchment-bgp/catchment/lab/images"
 )
 
@@ -79,6 +80,9 @@ func (s spec) root() error {
 	if err != nil {
 		return err
 	}
+	if s.Programs != "" {
+		s.Binds = append([]clab.Bind{{Source: s.Programs, Target: programsDir, ReadOnly: true}}, s.Binds...)
+	}
 	// Sources are opened now: their paths may mean something else below the new root.
 	sources := make([]*os.File, len(s.Binds))
 	for i, b := range s.Binds {
@@ -135,11 +139,6 @@ func (s spec) fill(top string, outer []string, sources []*os.File) error {
 	}
 	for name, text := range s.Scripts {
 		if err := os.WriteFile(filepath.Join(top, images.Dir, name), []byte(text), 0o755); err != nil {
-			return err
-		}
-	}
-	if s.Programs != "" {
-		if err := bind(s.Programs, top+programsDir, true); err != nil {
 			return err
 		}
 	}
