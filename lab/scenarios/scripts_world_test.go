@@ -137,7 +137,7 @@ func (w *world) down() {
 	w.topology = nil
 }
 
-// answered is how a command in a node ended.
+// run runs a command in a node and tells how it ended; an error is that it could not be run.
 func (w *world) run(node string, command ...string) (answer, error) {
 	ctx, cancel := context.WithTimeout(context.Background(), askWait)
 	defer cancel()
@@ -222,7 +222,7 @@ func removeOrphans(t testing.TB) {
 	for _, n := range runner.Labs() {
 		number, _, found := strings.Cut(strings.TrimPrefix(n.Lab, labPrefix), "-")
 		pid, err := strconv.Atoi(number)
-		if !strings.HasPrefix(n.Lab, labPrefix) || !found || err != nil || netlabAlive(pid) {
+		if !strings.HasPrefix(n.Lab, labPrefix) || !found || err != nil || processLives(pid) {
 			continue
 		}
 		if _, err := runner.Down(n.Lab); err != nil {
@@ -231,7 +231,7 @@ func removeOrphans(t testing.TB) {
 	}
 }
 
-func netlabAlive(pid int) bool {
+func processLives(pid int) bool {
 	_, err := os.Stat(fmt.Sprintf("/proc/%d", pid))
 	return err == nil
 }
