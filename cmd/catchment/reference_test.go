@@ -32,6 +32,9 @@ func all(t *testing.T) map[string]*cobra.Command {
 	out := map[string]*cobra.Command{}
 	var visit func(c *cobra.Command)
 	visit = func(c *cobra.Command) {
+		if c.Hidden {
+			return
+		}
 		out[c.CommandPath()] = c
 		for _, below := range c.Commands() {
 			visit(below)

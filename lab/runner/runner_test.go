@@ -278,6 +278,31 @@ func TestWhatAKilledRunnerLeftIsFound(t *testing.T) {
 	}
 }
 
+// A node without all of its addresses waits, and says so.
+func TestANodeWaitsForItsAddresses(t *testing.T) {
+	topology := write(t, "runner-waits", "EXEC", "true")
+	up(t, topology)
+	state(t, topology, "a", Running)
+	err := AwaitRunning(t.Context(), topology, 500*time.Millisecond)
+	if want := "the lab runner-waits is there, but b is waiting (" + LogFile(topology.Name, "b") + "); look at the logs"; err == nil || !strings.HasPrefix(err.Error(), want) {
+		t.Errorf("%v, want %s", err, want)
+	}
+	inside(t, topology, "b", "ip", "addr", "add", "10.0.0.2/30", "dev", "eth1")
+	if err := AwaitRunning(t.Context(), topology, 20*time.Second); err != nil {
+		t.Error(err)
+	}
+	inside(t, topology, "b", "sh", "-c", "kill -9 -1; kill 1")
+	netlab.Eventually(t, 20*time.Second, "an error", func() error {
+		if err = AwaitRunning(t.Context(), topology, 20*time.Second); err == nil {
+			return errors.New("b runs")
+		}
+		return nil
+	})
+	if !strings.Contains(err.Error(), "b is ended") {
+		t.Errorf("%v", err)
+	}
+}
+
 func TestInitIsForNodesOnly(t *testing.T) {
 	if err := Init(); err == nil || !strings.Contains(err.Error(), "catchment lab up FILE") {
 		t.Errorf("outside of a node: %v", err)

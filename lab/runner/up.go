@@ -244,3 +244,33 @@ func List(t *clab.Topology) []Node {
 
 // Labs lists the living nodes of all labs on this machine, by lab and name.
 func Labs() []Node { return find("") }
+
+// AwaitRunning waits until the daemons of all nodes run, or have been stopped on purpose. It is an error, which names the
+// nodes and their logs, when they do not in time, or when one ends.
+func AwaitRunning(ctx context.Context, t *clab.Topology, within time.Duration) error {
+	ctx, cancel := context.WithTimeout(ctx, within)
+	defer cancel()
+	tick := time.NewTicker(50 * time.Millisecond)
+	defer tick.Stop()
+	for {
+		var behind []string
+		ended := false
+		for _, n := range List(t) {
+			if n.State != Running && n.State != Stopped {
+				behind = append(behind, fmt.Sprintf("%s is %s (%s)", n.Name, n.State, LogFile(t.Name, n.Name)))
+			}
+			ended = ended || n.State == Ended
+		}
+		if len(behind) == 0 {
+			return nil
+		}
+		select {
+		case <-tick.C:
+			if !ended {
+				continue
+			}
+		case <-ctx.Done():
+		}
+		return fmt.Errorf("the lab %s is there, but %s; look at the logs, then write `catchment lab down %s`", t.Name, strings.Join(behind, ", "), t.File)
+	}
+}

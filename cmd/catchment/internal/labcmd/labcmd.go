@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -28,11 +29,16 @@ const (
 type lab struct {
 	env     *cli.Env
 	runtime string
+	options func() (runner.Options, error)
 }
 
 // New returns the command `lab`.
 func New(env *cli.Env) *cobra.Command {
-	l := &lab{env: env, runtime: namespaces}
+	return newLab(env, options)
+}
+
+func newLab(env *cli.Env, options func() (runner.Options, error)) *cobra.Command {
+	l := &lab{env: env, runtime: namespaces, options: options}
 	group := cli.Group("lab", "Run topologies of real routers on this machine",
 		"lab starts containerlab topologies of real routers and catchment nodes, each node in\nnamespaces of its own, and asks them. It needs root; nothing runs beside the nodes.",
 		l.up(), l.down(), l.exec(), l.list(), l.init())
@@ -86,9 +92,10 @@ func (l *lab) init() *cobra.Command {
 }
 
 func (l *lab) up() *cobra.Command {
-	return &cobra.Command{
+	wait := time.Minute
+	c := &cobra.Command{
 		Use: "up FILE", Short: "Make a lab and run its nodes", Args: oneFile,
-		Long:    "up makes the nodes and the links of the topology and runs the commands of exec:. When\nsomething fails, nothing is left of the lab.",
+		Long:    "up makes the nodes and the links of the topology, runs the commands of exec: and waits until\nall daemons run. When something fails before that, nothing is left of the lab.",
 		Example: "  catchment lab up lab/topologies/two-upstreams.clab.yml",
 		RunE: func(c *cobra.Command, args []string) error {
 			t, err := l.load(args[0])
@@ -98,21 +105,29 @@ func (l *lab) up() *cobra.Command {
 			if l.runtime == docker {
 				return l.containerlab(c.Context(), "deploy", "-t", t.File)
 			}
-			o, err := options()
+			o, err := l.options()
 			if err != nil {
 				return err
 			}
 			if err := runner.Up(c.Context(), t, o); err != nil {
 				return err
 			}
-			return l.print(t, "table")
+			if wait > 0 {
+				if err := runner.AwaitRunning(c.Context(), t, wait); err != nil {
+					return err
+				}
+			}
+			return l.print(t, false)
 		},
 	}
+	c.Flags().DurationVar(&wait, "wait", wait, "how long the nodes' daemons may take to start (`DURATION`); 0 does not wait")
+	return c
 }
 
 func (l *lab) down() *cobra.Command {
 	return &cobra.Command{
 		Use: "down FILE", Short: "End a lab, and leave nothing of it", Args: oneFile,
+		Example: "  catchment lab down lab/topologies/two-upstreams.clab.yml",
 		RunE: func(c *cobra.Command, args []string) error {
 			t, err := l.load(args[0])
 			if err != nil {
@@ -134,7 +149,7 @@ func (l *lab) exec() *cobra.Command {
 	c := &cobra.Command{
 		Use: "exec FILE NODE COMMAND...", Short: "Run a command in a node",
 		Long:    "exec runs a command in a node; no shell reads it. Its exit code is the command's.",
-		Example: "  catchment lab exec two-upstreams.clab.yml frr1 vtysh -c 'show bgp summary'",
+		Example: "  catchment lab exec lab/topologies/two-upstreams.clab.yml transit1 vtysh -c 'show bgp summary'",
 		Args: func(c *cobra.Command, args []string) error {
 			if len(args) < 3 {
 				return exit.Usagef("%s needs a FILE.clab.yml, a NODE and a COMMAND", c.CommandPath())
@@ -150,7 +165,7 @@ func (l *lab) exec() *cobra.Command {
 				return exit.Inputf("the lab %s has no node %q; there are %s", t.Name, args[1], strings.Join(names(t), ", "))
 			}
 			if l.runtime == docker {
-				return l.run(c.Context(), "docker", append([]string{"exec", "clab-" + t.Name + "-" + args[1]}, args[2:]...)...)
+				return l.run(c.Context(), "docker", append([]string{"exec", "-i", "clab-" + t.Name + "-" + args[1]}, args[2:]...)...)
 			}
 			code, err := runner.Exec(c.Context(), t, args[1], runner.Streams{In: l.env.Stdin, Out: l.env.Stdout, Err: l.env.Stderr}, args[2:]...)
 			if err != nil || code == 0 {

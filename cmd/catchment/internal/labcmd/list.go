@@ -23,10 +23,11 @@ type listed struct {
 }
 
 func (l *lab) list() *cobra.Command {
-	format := "table"
+	format := output.Plain(output.Table)
 	c := &cobra.Command{
 		Use: "list [FILE]", Short: "Show the nodes of a lab, or all labs",
-		Long: "list shows the nodes of a lab with their state: waiting (for interfaces and addresses),\nrunning, stopped, restarting or ended. Without a FILE it shows all labs of this machine.",
+		Example: "  catchment lab list lab/topologies/two-upstreams.clab.yml -o json",
+		Long:    "list shows the nodes of a lab with their state: waiting (for interfaces and addresses),\nrunning, stopped, restarting or ended. Without a FILE it shows all labs of this machine.",
 		Args: func(c *cobra.Command, args []string) error {
 			if len(args) > 1 {
 				return exit.Usagef("%s takes one FILE.clab.yml at most", c.CommandPath())
@@ -34,33 +35,30 @@ func (l *lab) list() *cobra.Command {
 			return nil
 		},
 		RunE: func(c *cobra.Command, args []string) error {
-			if format != "table" && format != "json" {
-				return exit.Usagef("-o %s: write table or json", format)
-			}
 			if len(args) == 0 {
-				return l.labs(format)
+				return l.labs(format == "json")
 			}
 			t, err := l.load(args[0])
 			if err != nil {
 				return err
 			}
 			if l.runtime == docker {
-				return l.containerlab(c.Context(), "inspect", "-t", t.File, "--format", format)
+				return l.containerlab(c.Context(), "inspect", "-t", t.File, "--format", format.String())
 			}
-			return l.print(t, format)
+			return l.print(t, format == "json")
 		},
 	}
-	c.Flags().StringVarP(&format, "output", "o", format, "how to print: `table|json`")
+	c.Flags().VarP(&format, "output", "o", "how to print")
 	_ = c.RegisterFlagCompletionFunc("output", cobra.FixedCompletions([]string{"table", "json"}, cobra.ShellCompDirectiveNoFileComp))
 	return c
 }
 
-func (l *lab) print(t *clab.Topology, format string) error {
+func (l *lab) print(t *clab.Topology, asJSON bool) error {
 	nodes := []listed{}
 	for _, n := range runner.List(t) {
 		nodes = append(nodes, listed{n.Name, n.Kind, n.State})
 	}
-	if format == "json" {
+	if asJSON {
 		return l.json(struct {
 			Nodes []listed `json:"nodes"`
 		}{nodes})
@@ -73,7 +71,7 @@ func (l *lab) print(t *clab.Topology, format string) error {
 }
 
 // labs shows what runs on this machine.
-func (l *lab) labs(format string) error {
+func (l *lab) labs(asJSON bool) error {
 	type one struct {
 		Name  string `json:"name"`
 		Nodes int    `json:"nodes"`
@@ -86,7 +84,7 @@ func (l *lab) labs(format string) error {
 		}
 		all[len(all)-1].Nodes++
 	}
-	if format == "json" {
+	if asJSON {
 		return l.json(struct {
 			Labs []one `json:"labs"`
 		}{all})

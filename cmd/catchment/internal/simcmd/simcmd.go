@@ -19,6 +19,7 @@ import (
 
 	"github.com/catchment-bgp/catchment/cmd/catchment/internal/cli"
 	"github.com/catchment-bgp/catchment/cmd/catchment/internal/exit"
+	"github.com/catchment-bgp/catchment/cmd/catchment/internal/output"
 	"github.com/catchment-bgp/catchment/lab/sim"
 )
 
@@ -38,7 +39,7 @@ func New(env *cli.Env) *cobra.Command {
 // run is `sim run`.
 type run struct {
 	env         *cli.Env
-	format      format
+	format      output.Plain
 	seeds       int
 	controllers []string
 	seed        int
@@ -189,22 +190,4 @@ func read(name string) (*sim.Scenario, error) {
 		return nil, exit.Inputf("%w", err)
 	}
 	return sc, nil
-}
-
-// format is how to print. It is a flag value: see pflag.Value.
-type format string
-
-// String returns the name of the format.
-func (f *format) String() string { return string(*f) }
-
-// Type names the kind of value in a flag's help.
-func (f *format) Type() string { return "table|json" }
-
-// Set takes a format by its name.
-func (f *format) Set(name string) error {
-	if name != "table" && name != "json" {
-		return fmt.Errorf("write table or json")
-	}
-	*f = format(name)
-	return nil
 }
