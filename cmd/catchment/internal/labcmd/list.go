@@ -23,7 +23,7 @@ type listed struct {
 }
 
 func (l *lab) list() *cobra.Command {
-	format := output.Plain(output.Table)
+	format := output.Simple(output.Table)
 	c := &cobra.Command{
 		Use: "list [FILE]", Short: "Show the nodes of a lab, or all labs",
 		Example: "  catchment lab list lab/topologies/two-upstreams.clab.yml -o json",

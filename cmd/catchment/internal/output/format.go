@@ -31,20 +31,20 @@ func (f *Format) Set(name string) error {
 	return fmt.Errorf("write table, json or yaml")
 }
 
-// Plain is how an answer that has no YAML is printed: Table or JSON. It is a flag value: see pflag.Value.
-type Plain string
+// Simple is how an answer that has no YAML is printed: Table or JSON. It is a flag value: see pflag.Value.
+type Simple string
 
 // String returns the name of the format.
-func (f *Plain) String() string { return string(*f) }
+func (f *Simple) String() string { return string(*f) }
 
 // Type names the kind of value in a flag's help.
-func (f *Plain) Type() string { return "table|json" }
+func (f *Simple) Type() string { return "table|json" }
 
 // Set takes a format by its name.
-func (f *Plain) Set(name string) error {
+func (f *Simple) Set(name string) error {
 	if name != string(Table) && name != string(JSON) {
 		return fmt.Errorf("write table or json")
 	}
-	*f = Plain(name)
+	*f = Simple(name)
 	return nil
 }

@@ -39,7 +39,7 @@ func New(env *cli.Env) *cobra.Command {
 // run is `sim run`.
 type run struct {
 	env         *cli.Env
-	format      output.Plain
+	format      output.Simple
 	seeds       int
 	controllers []string
 	seed        int
