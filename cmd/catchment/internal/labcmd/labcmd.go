@@ -41,7 +41,7 @@ func newLab(env *cli.Env, options func() (runner.Options, error)) *cobra.Command
 	l := &lab{env: env, runtime: namespaces, options: options}
 	group := cli.Group("lab", "Run topologies of real routers on this machine",
 		"lab starts containerlab topologies of real routers and catchment nodes, each node in\nnamespaces of its own, and asks them. It needs root; nothing runs beside the nodes.",
-		l.up(), l.down(), l.exec(), l.list(), l.init())
+		l.up(), l.down(), l.exec(), l.list(), l.lg(l.nodesOf), l.graph(l.nodesOf), l.init())
 	group.PersistentFlags().StringVar(&l.runtime, "runtime", l.runtime, "who makes the nodes: `namespaces|docker` (docker: containerlab does)")
 	return group
 }
