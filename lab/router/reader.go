@@ -77,25 +77,31 @@ func (r *refused) says(words string) bool {
 	return strings.Contains(r.output, words) || strings.Contains(r.err.Error(), words)
 }
 
+// ask runs a command, which its errors name.
 func (a asker) ask(ctx context.Context, command ...string) (string, error) {
+	return a.askAs(ctx, strings.Join(command, " "), command...)
+}
+
+// askAs has a shorter name for the command.
+func (a asker) askAs(ctx context.Context, name string, command ...string) (string, error) {
 	bound, cancel := context.WithTimeout(ctx, AnswerWithin)
 	defer cancel()
 	output, err := a.run(bound, command...)
 	switch {
 	case ctx.Err() != nil:
-		return "", a.failed(command, ctx.Err())
+		return "", a.failed(name, ctx.Err())
 	case bound.Err() != nil && err != nil:
-		return "", a.failed(command, fmt.Errorf("no answer within %v", AnswerWithin))
+		return "", a.failed(name, fmt.Errorf("no answer within %v", AnswerWithin))
 	case err != nil:
-		return "", a.failed(command, &refused{output, err})
+		return "", a.failed(name, &refused{output, err})
 	case len(output) > AnswerMost:
-		return "", a.failed(command, fmt.Errorf("the answer has %d octets, more than %d: ask for one prefix", len(output), AnswerMost))
+		return "", a.failed(name, fmt.Errorf("the answer has over %d octets; ask for one prefix", AnswerMost))
 	}
 	return output, nil
 }
 
-func (a asker) failed(command []string, err error) error {
-	return fmt.Errorf("%s: %s: %w", a.kind, strings.Join(command, " "), err)
+func (a asker) failed(name string, err error) error {
+	return fmt.Errorf("%s: %s: %w", a.kind, name, err)
 }
 
 // says whether a command was refused with these words.

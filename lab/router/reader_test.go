@@ -73,7 +73,7 @@ func TestEveryKindOfRouterIsReadByItsOwnCommands(t *testing.T) {
 		}, 1, 1, Neighbor{Address: netip.MustParseAddr("10.77.1.1"), ASN: 4200000002, Session: Session{State: Established, Uptime: time.Second}}, 1},
 		{"exabgp", map[string]string{
 			"sh -c " + exaHeard:  file("exabgp-down.json") + `{ "half`,
-			"sh -c " + exaConfig: "neighbor 10.77.9.9 {\n peer-as 7;\n description 'never';\n}\nneighbor 10.77.2.1 {\n}\n",
+			"sh -c " + exaConfig: "neighbor 10.77.9.9 {\n peer-as 7;\n description 'never';\n api { processes [ scribe ]; neighbor-changes; receive { parsed; update; } }\n}\nneighbor 10.77.2.1 {\n}\n",
 		}, 0, 0, Neighbor{Address: netip.MustParseAddr("10.77.9.9"), ASN: 7, Description: "never", Session: Session{State: "down"}}, 2},
 	} {
 		r := reader(t, c.kind, c.answers)
@@ -159,6 +159,15 @@ func TestAPrefixThatBIRDDoesNotHaveIsNoError(t *testing.T) {
 		}
 		if _, err := r.Sessions(t.Context()); err == nil {
 			t.Error("a refusal of another question is no error")
+		}
+	}
+}
+
+func TestExaBGPThatWritesNothingDownIsAnError(t *testing.T) {
+	r := reader(t, "exabgp", map[string]string{"sh -c " + exaHeard: "", "sh -c " + exaConfig: "neighbor 10.77.9.9 {\n peer-as 7;\n}\n"})
+	for question, err := range questions(t.Context(), r) {
+		if err == nil || !strings.Contains(err.Error(), "exabgp: reading exabgp.conf: no neighbor writes down what it hears") {
+			t.Errorf("%s: %v", question, err)
 		}
 	}
 }

@@ -2,6 +2,7 @@ package router
 
 import (
 	"context"
+	"errors"
 	"net/netip"
 	"strings"
 	"time"
@@ -157,25 +158,42 @@ func (r openBGPDReader) Sessions(ctx context.Context) ([]Neighbor, error) {
 // exaBGPReader reads what ExaBGP's process wrote down, since ExaBGP keeps no table.
 type exaBGPReader struct{ asker }
 
-// Where the journal and the configuration lie in a node: the first that there is.
+// What a shell in the node does to read the journal and the configuration. In a node of lab/images, lines of an ExaBGP that
+// has ended count no more, and one that does not run is an error; elsewhere the journal is taken as it is.
 const (
-	exaHeard  = "cat /run/exabgp/heard.json"
+	exaHeard = `cd /run/exabgp && [ -e heard.json ] || exit 1
+[ -e /run/lab/pid ] || exec cat heard.json
+pid=$(cat /run/lab/pid)
+kill -0 "$pid" || exit 1
+grep -F "\"pid\" : $pid," heard.json || :`
 	exaConfig = "cat /run/exabgp/exabgp.conf 2>/dev/null || cat /etc/exabgp/exabgp.conf"
 )
 
-func (r exaBGPReader) journal(ctx context.Context) (*Journal, error) {
-	text, err := r.ask(ctx, "sh", "-c", exaHeard)
+// read is the configuration's neighbours and what ExaBGP wrote down of them. A configuration by which it writes nothing
+// down is an error, since everything would look like being down.
+func (r exaBGPReader) read(ctx context.Context) ([]Neighbor, *Journal, error) {
+	config, err := r.askAs(ctx, "reading exabgp.conf", "sh", "-c", exaConfig)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
+	}
+	if !strings.Contains(config, "neighbor-changes") || !strings.Contains(config, "receive") {
+		return nil, nil, r.failed("reading exabgp.conf", errors.New("no neighbor writes down what it hears: "+
+			"it needs api { processes [ scribe ]; neighbor-changes; receive { parsed; update; } }"))
+	}
+	text, err := r.askAs(ctx, "reading heard.json", "sh", "-c", exaHeard)
+	if err != nil {
+		return nil, nil, err
 	}
 	var j Journal
 	whole := text[:strings.LastIndexByte(text, '\n')+1] // ExaBGP may be writing the last line
-	_, err = parsed[Path](r.asker, nil, j.Add([]byte(whole)))
-	return &j, err
+	if err := j.Add([]byte(whole)); err != nil {
+		return nil, nil, r.failed("reading heard.json", err)
+	}
+	return ParseExaBGPConfig(config), &j, nil
 }
 
 func (r exaBGPReader) Routes(ctx context.Context, prefix netip.Prefix) ([]Path, error) {
-	j, err := r.journal(ctx)
+	_, j, err := r.read(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -183,7 +201,7 @@ func (r exaBGPReader) Routes(ctx context.Context, prefix netip.Prefix) ([]Path, 
 }
 
 func (r exaBGPReader) Table(ctx context.Context) ([]Path, error) {
-	j, err := r.journal(ctx)
+	_, j, err := r.read(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -191,15 +209,11 @@ func (r exaBGPReader) Table(ctx context.Context) ([]Path, error) {
 }
 
 func (r exaBGPReader) Sessions(ctx context.Context) ([]Neighbor, error) {
-	config, err := r.ask(ctx, "sh", "-c", exaConfig)
+	list, j, err := r.read(ctx)
 	if err != nil {
 		return nil, err
 	}
-	j, err := r.journal(ctx)
-	if err != nil {
-		return nil, err
-	}
-	heard, list := j.Neighbors(time.Now()), ParseExaBGPConfig(config)
+	heard := j.Neighbors(time.Now())
 	for i, n := range list {
 		if known, err := Find(heard, n.Address); err == nil {
 			known.Description = n.Description

@@ -42,8 +42,8 @@ func (l *lab) draw(ctx context.Context, t *clab.Topology, nodes nodes, file stri
 	for _, link := range t.Links {
 		g.Links = append(g.Links, graph.Link{A: graph.End(link.A), B: graph.End(link.B)})
 	}
-	failed := 0
-	all, err := l.livingRouters(ctx, t, nodes)
+	var failed []string
+	all, err := l.routersOf(ctx, t, nodes)
 	switch {
 	case errors.Is(err, errNotRunning):
 	case err != nil:
@@ -71,26 +71,30 @@ func (l *lab) draw(ctx context.Context, t *clab.Topology, nodes nodes, file stri
 	} else {
 		err = os.WriteFile(file, picture, 0o644)
 	}
-	if err == nil && failed > 0 {
+	if err == nil && len(failed) > 0 {
 		return exit.Silent(exit.Failed) // each of them has been named
 	}
 	return err
 }
 
 // sessions asks all routers for their sessions and their addresses.
-func (r routers) sessions(ctx context.Context) ([]told, int) {
+func (r routers) sessions(ctx context.Context) ([]told, []string) {
 	all := make([]told, len(r.list))
+	for i, n := range r.list {
+		all[i] = told{node: n.Name, addresses: planned(n)}
+	}
 	failed := r.ask(ctx, func(ctx context.Context, i int, reader router.Reader) error {
-		all[i].node = r.list[i].Name
 		bound, cancel := context.WithTimeout(ctx, router.AnswerWithin)
 		defer cancel()
 		text, err := r.nodes.run(bound, r.list[i].Name, "ip", "-j", "addr", "show")
 		if err != nil {
 			return err
 		}
-		if all[i].addresses, err = parseAddresses([]byte(text)); err != nil {
+		has, err := parseAddresses([]byte(text))
+		if err != nil {
 			return err
 		}
+		all[i].addresses = append(all[i].addresses, has...)
 		all[i].neighbors, err = reader.Sessions(ctx)
 		return err
 	})

@@ -126,7 +126,7 @@ func (g *lg) run(c *cobra.Command, args []string) error {
 	if err != nil {
 		return err
 	}
-	all, err := g.livingRouters(c.Context(), t, g.open(t))
+	all, err := g.routersOf(c.Context(), t, g.open(t))
 	if errors.Is(err, errNotRunning) {
 		return fmt.Errorf("the lab %s does not run; write `catchment lab up %s` first", t.Name, args[0])
 	}
@@ -135,19 +135,18 @@ func (g *lg) run(c *cobra.Command, args []string) error {
 	}
 	if q.node != "" {
 		all.list = slices.DeleteFunc(all.list, func(n clab.Node) bool { return n.Name != q.node })
-		if len(all.list) == 0 {
-			return fmt.Errorf("node %s does not run", q.node)
-		}
 	}
 	found := make([][]router.Path, len(all.list))
 	failed := all.ask(c.Context(), func(ctx context.Context, i int, r router.Reader) (err error) {
 		found[i], err = q.of(ctx, r)
 		return err
 	})
-	if err := g.print(view(all.list, found, meanings)); err != nil {
+	v := view(all.list, found, meanings)
+	v.Failed = failed
+	if err := g.print(v); err != nil {
 		return err
 	}
-	if failed > 0 {
+	if len(failed) > 0 {
 		return exit.Silent(exit.Failed) // each of them has been named
 	}
 	return nil

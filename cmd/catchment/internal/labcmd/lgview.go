@@ -22,6 +22,7 @@ import (
 type glass struct {
 	Paths    []seen            `json:"paths"`
 	Meanings map[string]string `json:"meanings"` // of the communities in paths that the registry knows
+	Failed   []string          `json:"failed"`   // the routers that did not answer
 }
 
 // seen is one path at one router.
@@ -122,7 +123,7 @@ func (g *lg) print(v glass) error {
 			spaced(p.NextHops), neighbour, map[bool]string{true: "best"}[p.Best])...)
 	}
 	if len(grid.Rows) == 0 {
-		return g.say("no router has such a path")
+		return g.say("no router that answers has such a path")
 	}
 	if err := grid.Write(g.env.Stdout); err != nil || len(v.Meanings) == 0 {
 		return err

@@ -42,6 +42,19 @@ func parseAddresses(text []byte) ([]netip.Addr, error) {
 	return list, nil
 }
 
+// planned are the addresses that a topology's exec: gives a node, so that one which does not run is known, too.
+func planned(n clab.Node) []netip.Addr {
+	var list []netip.Addr
+	for _, words := range n.Exec {
+		for i, word := range words {
+			if prefix, err := netip.ParsePrefix(word); err == nil && words[0] == "ip" && words[i-1] == "add" && slices.Contains(words, "addr") {
+				list = append(list, prefix.Addr())
+			}
+		}
+	}
+	return list
+}
+
 // side is the view that one node has of another.
 type side struct{ node, other string }
 

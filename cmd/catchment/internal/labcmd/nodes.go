@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"os/exec"
+	"slices"
 	"strings"
 	"sync"
 
@@ -118,28 +119,27 @@ func (l *limited) Write(p []byte) (int, error) {
 // askAtOnce is how many nodes are asked at the same time.
 const askAtOnce = 8
 
-// routers are the living nodes of a lab that tell routes, in the topology's order.
+// routers are the nodes of a lab that tell routes, in the topology's order.
 type routers struct {
-	lab   *lab
-	nodes nodes
-	list  []clab.Node
+	lab    *lab
+	nodes  nodes
+	list   []clab.Node
+	living map[string]bool
 }
 
-// livingRouters finds them; a lab of which none lives does not run.
-func (l *lab) livingRouters(ctx context.Context, t *clab.Topology, nodes nodes) (routers, error) {
+// routersOf finds them; a lab of which no node lives does not run.
+func (l *lab) routersOf(ctx context.Context, t *clab.Topology, nodes nodes) (routers, error) {
 	living, err := nodes.living(ctx)
-	r := routers{lab: l, nodes: nodes}
 	if err != nil {
-		return r, err
+		return routers{}, err
 	}
-	alive := false
+	r := routers{lab: l, nodes: nodes, living: living}
 	for _, n := range t.Nodes {
-		alive = alive || living[n.Name]
-		if living[n.Name] && router.Speaks(n.Role()) {
+		if router.Speaks(n.Role()) {
 			r.list = append(r.list, n)
 		}
 	}
-	if !alive {
+	if !slices.ContainsFunc(t.Nodes, func(n clab.Node) bool { return living[n.Name] }) {
 		return r, errNotRunning
 	}
 	return r, nil
@@ -147,30 +147,39 @@ func (l *lab) livingRouters(ctx context.Context, t *clab.Topology, nodes nodes) 
 
 var errNotRunning = errors.New("the lab does not run")
 
-// ask calls f for each router, several at once, and says on stderr which of them failed; those are counted.
-func (r routers) ask(ctx context.Context, f func(ctx context.Context, i int, reader router.Reader) error) (failed int) {
+// ask calls f for each router, several at once, says on stderr which of them failed and why, and returns their names.
+func (r routers) ask(ctx context.Context, f func(ctx context.Context, i int, reader router.Reader) error) []string {
 	errs := make([]error, len(r.list))
 	slots := make(chan struct{}, askAtOnce)
 	var wait sync.WaitGroup
-	for i, n := range r.list {
+	for i := range r.list {
 		slots <- struct{}{}
 		wait.Go(func() {
 			defer func() { <-slots }()
-			reader, err := router.Open(n.Role(), func(ctx context.Context, command ...string) (string, error) {
-				return r.nodes.run(ctx, n.Name, command...)
-			})
-			if err == nil {
-				err = f(ctx, i, reader)
-			}
-			errs[i] = err
+			errs[i] = r.one(ctx, i, f)
 		})
 	}
 	wait.Wait()
+	failed := []string{}
 	for i, err := range errs {
 		if err != nil {
-			failed++
+			failed = append(failed, r.list[i].Name)
 			_ = r.lab.say("%s: %s", r.list[i].Name, output.OneLine(err.Error())) // stderr is gone: nobody to tell
 		}
 	}
 	return failed
+}
+
+func (r routers) one(ctx context.Context, i int, f func(ctx context.Context, i int, reader router.Reader) error) error {
+	n := r.list[i]
+	if !r.living[n.Name] {
+		return errors.New("the node does not run")
+	}
+	reader, err := router.Open(n.Role(), func(ctx context.Context, command ...string) (string, error) {
+		return r.nodes.run(ctx, n.Name, command...)
+	})
+	if err != nil {
+		return err
+	}
+	return f(ctx, i, reader)
 }
