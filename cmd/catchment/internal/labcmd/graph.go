@@ -20,7 +20,7 @@ func (l *lab) graph(open func(*clab.Topology) nodes) *cobra.Command {
 		Long: `graph draws the topology as one picture in SVG. While the lab runs, it shows which BGP
 sessions are up; what a router says of one that is not stands in the tooltip of its line.
 A router that does not answer is named on stderr, and the exit code is 1.`,
-		Example: "  catchment lab graph two-upstreams.clab.yml --output two-upstreams.svg",
+		Example: "  catchment lab graph lab/topologies/two-upstreams.clab.yml --output two-upstreams.svg",
 		RunE: func(c *cobra.Command, args []string) error {
 			t, err := l.load(args[0])
 			if err != nil {

@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/catchment-bgp/catchment/cmd/catchment/internal/exit"
+	"github.com/catchment-bgp/catchment/cmd/catchment/internal/output"
 	"github.com/catchment-bgp/catchment/lab/clab"
 	"github.com/catchment-bgp/catchment/lab/router"
 )
@@ -19,21 +20,21 @@ import (
 type lg struct {
 	*lab
 	open     func(*clab.Topology) nodes
-	format   string
+	format   output.Simple
 	registry string
 }
 
 func (l *lab) lg(open func(*clab.Topology) nodes) *cobra.Command {
-	g := &lg{lab: l, open: open, format: "table"}
+	g := &lg{lab: l, open: open, format: output.Simple(output.Table)}
 	c := &cobra.Command{
 		Use: "lg FILE [NODE] [PREFIX]", Short: "Show what the routers of a running lab learned",
 		Long: `lg is a looking glass over all routers of a running lab, or over NODE alone: one line for
 each path that a router learned by BGP, and for each that a catchment-edge node announces.
 PREFIX shows that prefix alone; an address, the prefixes that hold it. A router that does
 not answer is named on stderr; the others are shown all the same, and the exit code is 1.`,
-		Example: "  catchment lab lg two-upstreams.clab.yml 198.51.100.0/24\n" +
-			"  catchment lab lg two-upstreams.clab.yml transit1 -o json\n" +
-			"  catchment lab lg two-upstreams.clab.yml --registry as57629.txt",
+		Example: "  catchment lab lg lab/topologies/two-upstreams.clab.yml 198.51.100.0/24\n" +
+			"  catchment lab lg lab/topologies/two-upstreams.clab.yml transit1 -o json\n" +
+			"  catchment lab lg lab/topologies/two-upstreams.clab.yml --registry as57629.txt",
 		Args: func(c *cobra.Command, args []string) error {
 			if len(args) < 1 || len(args) > 3 {
 				return exit.Usagef("%s needs a FILE.clab.yml, and takes a NODE and a PREFIX", c.CommandPath())
@@ -42,7 +43,7 @@ not answer is named on stderr; the others are shown all the same, and the exit c
 		},
 		RunE: g.run,
 	}
-	c.Flags().StringVarP(&g.format, "output", "o", g.format, "how to print: `table|json`")
+	c.Flags().VarP(&g.format, "output", "o", "how to print")
 	c.Flags().StringVar(&g.registry, "registry", "", "also say what communities mean, from a `FILE` that catchment community import reads")
 	_ = c.RegisterFlagCompletionFunc("output", cobra.FixedCompletions([]string{"table", "json"}, cobra.ShellCompDirectiveNoFileComp))
 	return c
@@ -111,9 +112,6 @@ func (q question) of(ctx context.Context, r router.Reader) ([]router.Path, error
 }
 
 func (g *lg) run(c *cobra.Command, args []string) error {
-	if g.format != "table" && g.format != "json" {
-		return exit.Usagef("-o %s: write table or json", g.format)
-	}
 	t, err := g.load(args[0])
 	if err != nil {
 		return err

@@ -85,8 +85,7 @@ func newMatch(t *clab.Topology, all []told) *match {
 		for _, n := range one.neighbors {
 			other := m.node(one.node, n)
 			if other == "" || other == one.node {
-				name := cmp.Or(n.Name, n.Address.String())
-				m.strangers = append(m.strangers, output.OneLine(fmt.Sprintf("%s: its neighbour %s at %s is no router of the lab that answers", one.node, name, n.Address)))
+				m.strangers = append(m.strangers, output.OneLine(one.node+": its neighbour "+called(n)+" is no router of the lab"))
 				continue
 			}
 			key := side{one.node, other}
@@ -97,6 +96,17 @@ func newMatch(t *clab.Topology, all []told) *match {
 		}
 	}
 	return m
+}
+
+// called is a neighbour's name and its address, as far as it has them.
+func called(n router.Neighbor) string {
+	switch {
+	case n.Name == "":
+		return n.Address.String()
+	case !n.Address.IsValid():
+		return n.Name
+	}
+	return n.Name + " at " + n.Address.String()
 }
 
 // node is whom a router means by a neighbour; a link-local address is known by the interface.
