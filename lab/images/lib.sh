@@ -22,17 +22,25 @@ forward() {
 }
 forward
 
-# interfaces counts the interfaces of links that are there; addressed those with an address.
-interfaces() { ls /sys/class/net | grep -c '^eth[1-9]' || true; }
-addressed() { ip -o addr show scope global | awk '$2 ~ /^eth[1-9]/ { print $2 }' | sort -u | grep -c . || true; }
+# interfaces counts the interfaces of links that are there into count, and addressed those with an address. Many nodes may
+# wait at once: neither starts a process while interfaces are missing.
+interfaces() {
+  set -- /sys/class/net/eth[1-9]*
+  count=$#
+  [ -e "$1" ] || count=0
+}
+addressed() {
+  interfaces
+  [ "$count" -lt "${CLAB_INTFS:-0}" ] || count=$(ip -o addr show scope global | awk '$2 ~ /^eth[1-9]/ && !seen[$2]++ { n++ } END { print n + 0 }')
+}
 
 # await COUNTER waits until as many interfaces as the topology has are counted.
 await() {
   tries=0
-  while [ "$("$1")" -lt "${CLAB_INTFS:-0}" ]; do
+  while "$1" && [ "$count" -lt "${CLAB_INTFS:-0}" ]; do
     tries=$((tries + 1))
-    [ "$tries" -le 600 ] || fail "after 60 s there are $("$1") of ${CLAB_INTFS} interfaces ($1); look at links: and exec:"
-    sleep 0.1
+    [ "$tries" -le 600 ] || fail "after 2 minutes there are $count of ${CLAB_INTFS} interfaces ($1); look at links: and exec:"
+    sleep 0.2
   done
 }
 
