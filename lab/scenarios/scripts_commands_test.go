@@ -1,8 +1,12 @@
 package scenarios
 
 import (
+	"bytes"
+	"context"
 	"errors"
 	"fmt"
+	"os"
+	"path/filepath"
 	"strconv"
 	"strings"
 	"time"
@@ -27,6 +31,7 @@ var conditions = map[string]condition{
 	"session":  (*world).session,
 	"sessions": (*world).sessions,
 	"state":    (*world).state,
+	"kept":     (*world).kept,
 	"alive":    (*world).alive,
 	"broken":   (*world).broken,
 }
@@ -41,6 +46,8 @@ var actions = map[string]command{
 	"noc!":     mustExit((*world).noc),
 	"status":   (*world).status,
 	"daemon":   (*world).daemon,
+	"put":      (*world).put,
+	"mark":     (*world).mark,
 	"freeze":   (*world).freeze,
 	"thaw":     (*world).thaw,
 	"cut":      (*world).cut,
@@ -104,14 +111,16 @@ func (w *world) lab(words []string) (answer, error) {
 	if len(words) != 1 {
 		return answer{}, errors.New("write: lab TOPOLOGY")
 	}
+	start := time.Now()
 	if err := w.up(words[0]); err != nil {
 		return answer{}, err
 	}
+	made := time.Since(start)
 	check, _, err := w.sessions(nil)
-	if err != nil {
-		return answer{}, err
+	if err == nil {
+		err = until(sessionsWait, check)
 	}
-	return answer{}, until(sessionsWait, check)
+	return answer{stdout: fmt.Sprintf("made in %.1f s, all sessions established after %.1f s\n", made.Seconds(), time.Since(start).Seconds())}, err
 }
 
 // node NODE COMMAND...
@@ -120,6 +129,20 @@ func (w *world) nodeCommand(words []string) (answer, error) {
 		return answer{}, errors.New("write: node NODE COMMAND...")
 	}
 	return w.run(words[0], words[1:]...)
+}
+
+// put FILE NODE PATH: a file of the script's folder becomes one of the node.
+func (w *world) put(words []string) (answer, error) {
+	if len(words) != 3 {
+		return answer{}, errors.New("write: put FILE NODE PATH")
+	}
+	text, err := os.ReadFile(filepath.Join(w.dir, words[0]))
+	if err != nil {
+		return answer{}, err
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), askWait)
+	defer cancel()
+	return w.runContext(ctx, words[1], bytes.NewReader(text), "sh", "-c", `cat >"$0"`, words[2])
 }
 
 // edge NODE VERB...

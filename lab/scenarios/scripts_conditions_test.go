@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"net/netip"
+	"reflect"
 	"slices"
 	"strings"
 	"time"
@@ -38,26 +39,26 @@ func (w *world) route(words []string) (func() error, time.Duration, error) {
 	}, want.within, err
 }
 
-// gone ROUTER PREFIX
+// gone ROUTER PREFIX [from=NODE]
 func (w *world) gone(words []string) (func() error, time.Duration, error) {
-	words, within, err := cutWithin(words, conditionWait)
-	if err == nil && len(words) != 2 {
-		err = errors.New("write: gone ROUTER PREFIX [within 1s]")
+	want, err := parseRoute(words)
+	if err == nil && len(words) > 2 && !reflect.DeepEqual(want, routeWant{router: want.router, prefix: want.prefix, from: want.from, within: want.within}) {
+		err = errors.New("write: gone ROUTER PREFIX [from=NODE] [within 1s]")
 	}
-	if err != nil {
-		return nil, 0, err
-	}
-	prefix, err := netip.ParsePrefix(words[1])
 	if err == nil {
-		_, err = w.reader(words[0])
+		_, err = w.reader(want.router)
 	}
+	if err == nil && want.from != "" {
+		want.addressesOfFrom, err = w.addresses(want.from)
+	}
+	want.any = true
 	return func() error {
-		paths, err := w.routes(words[0], prefix)
-		if err == nil && len(paths) > 0 {
-			err = fmt.Errorf("%s has %+v", words[0], paths)
+		paths, err := w.routes(want.router, want.prefix)
+		if err == nil && want.fits(paths) == nil {
+			err = fmt.Errorf("%s has %+v", want.router, paths)
 		}
 		return err
-	}, within, err
+	}, want.within, err
 }
 
 // sessions: every router's session with every neighbour is established. Each router is asked until it says so, and no more.

@@ -48,9 +48,10 @@ type world struct {
 	programs string
 
 	topology   *clab.Topology
-	namespaces []string // of the nodes, as they were made
 	downloads  map[string]*download
 	tags       map[string]string // node by community, as far as was seen
+	marked     time.Time         // when the command mark ran last
+	sessionsAt map[string]int    // sessions of each router that were established then
 }
 
 // labs counts the labs of this process.
@@ -80,7 +81,6 @@ func (w *world) upFile(file string) error {
 		return err
 	}
 	w.topology, w.downloads, w.tags = t, map[string]*download{}, map[string]string{}
-	w.namespaces = namespacesOf(t)
 	return nil
 }
 
@@ -128,10 +128,11 @@ func (w *world) down() {
 	for _, n := range w.topology.Nodes {
 		_, _ = w.signal(n.Name, "CONT") // a frozen daemon cannot leave
 	}
+	before := holdersOf(w.topology)
 	if _, err := runner.Down(w.topology.Name); err != nil {
 		w.t.Errorf("down: %v", err)
 	}
-	if left := w.remains(soon); len(left) > 0 {
+	if left := w.remains(before, soon); len(left) > 0 {
 		w.t.Errorf("of the lab %s there is left: %s", w.topology.Name, strings.Join(left, ", "))
 	}
 	w.topology = nil
