@@ -5,4 +5,7 @@
 // and the programs' exit codes, never from catchment's own word, except where that word is what is tested. The package
 // never touches the machine's own network. Its tests need root and the packages that netlab.Require names; under CI
 // they fail without them.
+//
+// The scenarios in the folder scripts are texts: each makes one of lab/topologies and says what its routers and clients
+// must see. Its README tells what the commands do; the files scripts_*_test.go run them.
 package scenarios

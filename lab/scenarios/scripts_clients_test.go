@@ -221,6 +221,16 @@ func (d *download) stop() {
 	<-d.done
 }
 
+// over says whether it has ended; then ended may be read.
+func (d *download) over() bool {
+	select {
+	case <-d.done:
+		return true
+	default:
+		return false
+	}
+}
+
 const downloadFile = "/tmp/slow"
 
 // download CLIENT NODE
@@ -254,10 +264,8 @@ func (w *world) download(words []string) (answer, error) {
 // grows says whether more than size has come.
 func (w *world) grows(client string, size int64) error {
 	d := w.downloads[client]
-	select {
-	case <-d.done:
+	if d.over() {
 		return fmt.Errorf("the session of %s has ended: %w", client, d.ended)
-	default:
 	}
 	text, err := w.must(client, "stat", "-c", "%s", downloadFile)
 	if err != nil {
@@ -311,7 +319,7 @@ func (w *world) broken(words []string) (func() error, time.Duration, error) {
 	d, client, within, err := w.downloadWords(words)
 	return func() error {
 		err := w.grows(client, d.got)
-		if errors.Is(err, d.ended) && err != nil || time.Since(d.at) > silence {
+		if d.over() || time.Since(d.at) > silence {
 			return nil
 		}
 		return fmt.Errorf("the session of %s lives: %w", client, err)

@@ -12,6 +12,9 @@ import (
 	"time"
 
 	"github.com/rogpeppe/go-internal/testscript"
+	"golang.org/x/sys/unix"
+
+	"github.com/catchment-bgp/catchment/lab/runner"
 )
 
 // command is one of the scripts' own commands: it returns what it wrote, or why the test fails.
@@ -48,6 +51,7 @@ var actions = map[string]command{
 	"daemon":   (*world).daemon,
 	"put":      (*world).put,
 	"mark":     (*world).mark,
+	"poweroff": (*world).poweroff,
 	"freeze":   (*world).freeze,
 	"thaw":     (*world).thaw,
 	"cut":      (*world).cut,
@@ -179,6 +183,22 @@ func (w *world) daemon(words []string) (answer, error) {
 		return answer{}, errors.New("write: daemon NODE stop [SIGNAL], or: daemon NODE start")
 	}
 	return w.run(words[0], append([]string{"/lab/daemon"}, words[1:]...)...)
+}
+
+// poweroff NODE: all its processes end at once, and its ends of all cables are gone.
+func (w *world) poweroff(words []string) (answer, error) {
+	if len(words) != 1 {
+		return answer{}, errors.New("write: poweroff NODE")
+	}
+	if _, err := w.node(words[0]); err != nil {
+		return answer{}, err
+	}
+	for _, n := range runner.List(w.topology) {
+		if n.Name == words[0] && n.PID > 0 {
+			return answer{}, unix.Kill(n.PID, unix.SIGKILL)
+		}
+	}
+	return answer{}, fmt.Errorf("%s does not run", words[0])
 }
 
 func (w *world) freeze(words []string) (answer, error) { return w.toDaemon("STOP", words) }

@@ -61,7 +61,8 @@ func (w *world) gone(words []string) (func() error, time.Duration, error) {
 	}, want.within, err
 }
 
-// sessions: every router's session with every neighbour is established. Each router is asked until it says so, and no more.
+// sessions: every router's session with every neighbour is established. A router that has said so is asked no more
+// until all have.
 func (w *world) sessions(words []string) (func() error, time.Duration, error) {
 	words, within, err := cutWithin(words, sessionsWait)
 	if err == nil && len(words) > 0 {
@@ -70,12 +71,13 @@ func (w *world) sessions(words []string) (func() error, time.Duration, error) {
 	if err != nil || w.topology == nil {
 		return nil, 0, cmp.Or(err, errors.New("there is no lab yet; write: lab TOPOLOGY"))
 	}
-	var left []string
+	var all []string
 	for _, n := range w.topology.Nodes {
 		if router.Speaks(n.Role()) {
-			left = append(left, n.Name)
+			all = append(all, n.Name)
 		}
 	}
+	left := all
 	return func() error {
 		for len(left) > 0 {
 			list, err := w.neighbors(left[0])
@@ -87,6 +89,7 @@ func (w *world) sessions(words []string) (func() error, time.Duration, error) {
 			}
 			left = left[1:]
 		}
+		left = all // for the next time
 		return nil
 	}, within, nil
 }

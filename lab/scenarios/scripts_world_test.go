@@ -29,7 +29,7 @@ const (
 	labPrefix = "script-"
 	// upWait bounds the making of a lab, askWait one command in a node.
 	upWait  = 60 * time.Second
-	askWait = 30 * time.Second
+	askWait = 60 * time.Second
 	// sessionsWait bounds the way from there to all sessions.
 	sessionsWait = 60 * time.Second
 )
