@@ -8,6 +8,8 @@ import (
 	"fmt"
 	"net/netip"
 	"time"
+
+	"github.com/catchment-bgp/catchment/community/update"
 )
 
 // The subtypes of BGP4MP (RFC 6396, section 4.4; RFC 8050, section 3).
@@ -56,7 +58,7 @@ var marker = bytes.Repeat([]byte{0xff}, 16)
 // (RFC 6396, section 3).
 func (r *Reader) bgp4mpET(rec record) error {
 	if len(rec.body) < 4 {
-		return errShort
+		return update.ErrShort
 	}
 	micros := binary.BigEndian.Uint32(rec.body)
 	rec.body = rec.body[4:]
@@ -80,13 +82,13 @@ func (r *Reader) bgp4mp(rec record, at time.Time) error {
 		return errNotRead
 	}
 	m := messages[rec.subtype]
-	c := cursor{b: rec.body}
+	c := update.Cursor{B: rec.body}
 	e, err := sessionOf(&c, m.width)
 	if err != nil {
 		return err
 	}
 	e.Time, e.Local = at, m.local
-	update, err := updateOf(c.b)
+	update, err := updateOf(c.B)
 	if update == nil || err != nil {
 		return err
 	}
@@ -94,21 +96,21 @@ func (r *Reader) bgp4mp(rec record, at time.Time) error {
 }
 
 // sessionOf reads what leads the records of BGP4MP: the peer, and us.
-func sessionOf(c *cursor, width int) (e Entry, err error) {
-	e.PeerASN = c.asn(width)
-	c.asn(width) // ours
-	if bytes.HasPrefix(c.b, marker) {
+func sessionOf(c *update.Cursor, width int) (e Entry, err error) {
+	e.PeerASN = c.ASN(width)
+	c.ASN(width) // ours
+	if bytes.HasPrefix(c.B, marker) {
 		return e, nil // Zebra wrote OPEN messages without the addresses
 	}
-	c.u16() // the interface
-	afi := c.u16()
-	if !c.short && afi != afiIPv4 && afi != afiIPv6 {
+	c.U16() // the interface
+	afi := c.U16()
+	if !c.Short && afi != update.AFIv4 && afi != update.AFIv6 {
 		return e, fmt.Errorf("a session of address family %d, neither 1 (IPv4) nor 2 (IPv6)", afi)
 	}
-	e.Peer = c.addr(afi)
-	c.addr(afi) // ours
-	if c.short {
-		return e, errShort
+	e.Peer = c.Addr(afi)
+	c.Addr(afi) // ours
+	if c.Short {
+		return e, update.ErrShort
 	}
 	return e, nil
 }
@@ -119,7 +121,7 @@ var errNoPeer = errors.New("a record without the address of the peer")
 // updateOf returns what is behind the header of an UPDATE; nil if b is another message.
 func updateOf(b []byte) ([]byte, error) {
 	if len(b) < bgpHeader {
-		return nil, errShort
+		return nil, update.ErrShort
 	}
 	if !bytes.HasPrefix(b, marker) {
 		return nil, errors.New("a BGP message that does not start with 16 octets of 255")
@@ -135,7 +137,7 @@ func updateOf(b []byte) ([]byte, error) {
 
 // stateChange reads STATE_CHANGE: with the session a peer's routes are gone.
 func (r *Reader) stateChange(b []byte, at time.Time, width int) error {
-	c := cursor{b: b}
+	c := update.Cursor{B: b}
 	if len(b) == 2*width+4 {
 		return errNoPeer // Zebra wrote some without the addresses
 	}
@@ -148,11 +150,11 @@ func (r *Reader) stateChange(b []byte, at time.Time, width int) error {
 }
 
 // changed reads the states, old and new, of the session of e.
-func (r *Reader) changed(e Entry, c *cursor) error {
-	c.u16()
-	now := c.u16()
-	if c.short {
-		return errShort
+func (r *Reader) changed(e Entry, c *update.Cursor) error {
+	c.U16()
+	now := c.U16()
+	if c.Short {
+		return update.ErrShort
 	}
 	if now != established {
 		r.state.down(e)
@@ -162,8 +164,8 @@ func (r *Reader) changed(e Entry, c *cursor) error {
 
 // bgp reads BGP, type 5, with 2-octet ASNs and IPv4 addresses, and messages without their header.
 func (r *Reader) bgp(rec record) error {
-	c := cursor{b: rec.body}
-	e := Entry{Time: rec.time(), PeerASN: uint32(c.u16()), Peer: c.addr(afiIPv4)}
+	c := update.Cursor{B: rec.body}
+	e := Entry{Time: rec.time(), PeerASN: uint32(c.U16()), Peer: c.Addr(update.AFIv4)}
 	switch {
 	case rec.subtype > oldLast:
 		return errNotRead
@@ -172,39 +174,39 @@ func (r *Reader) bgp(rec record) error {
 	case rec.subtype != oldUpdate:
 		return nil
 	}
-	c.bytes(6) // ours
-	if c.short {
-		return errShort
+	c.Bytes(6) // ours
+	if c.Short {
+		return update.ErrShort
 	}
-	return r.update(e, c.b, 2, false)
+	return r.update(e, c.B, 2, false)
 }
 
 // oldEntry reads BGP4MP_ENTRY, one route of a table.
 func (r *Reader) oldEntry(b []byte, at time.Time) error {
-	c := cursor{b: b}
+	c := update.Cursor{B: b}
 	e, err := sessionOf(&c, 2)
 	if err != nil {
 		return err
 	}
 	e.Time = at
-	c.bytes(2 + 2 + 4) // the view, the status, and the time of the last change
-	afi, safi := c.u16(), c.u8()
-	hop := c.bytes(int(c.u8()))
-	bits := c.u8()
-	size, err := octets(afi, bits)
+	c.Bytes(2 + 2 + 4) // the view, the status, and the time of the last change
+	afi, safi := c.U16(), c.U8()
+	hop := c.Bytes(int(c.U8()))
+	bits := c.U8()
+	size, err := update.Octets(afi, bits)
 	if err != nil {
 		return err
 	}
-	prefix := c.bytes(size)
-	attrs := c.bytes(int(c.u16()))
-	if c.short {
-		return errShort
+	prefix := c.Bytes(size)
+	attrs := c.Bytes(int(c.U16()))
+	if c.Short {
+		return update.ErrShort
 	}
-	if safi != safiUnicast || afi != afiIPv4 && afi != afiIPv6 || !r.want.covers(afi, bits, prefix) {
+	if safi != update.SAFIUnicast || afi != update.AFIv4 && afi != update.AFIv6 || !r.want.Covers(afi, bits, prefix) {
 		return nil
 	}
-	e.Prefix = toPrefix(afi, bits, prefix)
-	if e.NextHop, err = parseHop(hop); err != nil {
+	e.Prefix = update.ToPrefix(afi, bits, prefix)
+	if e.NextHop, err = update.ParseHop(hop); err != nil {
 		return err
 	}
 	return r.tableEntry(e, attrs, 2)
@@ -212,46 +214,23 @@ func (r *Reader) oldEntry(b []byte, at time.Time) error {
 
 // update reads an UPDATE of the peer in e (RFC 4271, section 4.3; RFC 4760).
 func (r *Reader) update(e Entry, b []byte, width int, addPath bool) error {
-	c := cursor{b: b}
-	withdrawn := c.bytes(int(c.u16()))
-	attrs := c.bytes(int(c.u16()))
-	if c.short {
-		return errShort
-	}
-	if err := r.attrs.split(attrs); err != nil {
-		return err
-	}
-	mpReach, err := parseReach(r.attrs[attrReach], false)
+	fields, size, err := r.attrs.Fields(b)
 	if err != nil {
 		return err
 	}
-	mpUnreach, err := parseUnreach(r.attrs[attrUnreach])
-	if err != nil {
-		return err
-	}
-	// What is withdrawn and announced at once is announced (RFC 4271, section 4.3).
-	fields := [...]field{
-		{reach: reach{afi: afiIPv4, safi: safiUnicast, nlri: withdrawn}},
-		{reach: mpUnreach},
-		{reach: mpReach, announced: true, mp: true},
-		{reach: reach{afi: afiIPv4, safi: safiUnicast, nlri: c.b}, announced: true},
-	}
-	for i := range fields {
-		f := &fields[i]
-		if f.safi != safiUnicast || f.afi != afiIPv4 && f.afi != afiIPv6 {
-			f.nlri = nil
-		}
-		err := r.want.eachPrefix(f.afi, f.nlri, addPath, func(netip.Prefix, uint32) { f.hits++ })
+	var hits [len(fields)]int // how many of the prefixes of each are wanted
+	for i, f := range fields {
+		err := r.want.EachPrefix(f.AFI, f.NLRI, addPath, func(netip.Prefix, uint32) { hits[i]++ })
 		if err != nil {
 			return err
 		}
 	}
 	var failed error
-	for _, f := range fields {
-		if f.hits == 0 {
+	for i, f := range fields {
+		if hits[i] == 0 {
 			continue
 		}
-		if err := r.apply(e, f, width, addPath, len(attrs)); final(err) {
+		if err := r.apply(e, f, width, addPath, size); final(err) {
 			return err
 		} else if err != nil {
 			failed = err
@@ -260,29 +239,21 @@ func (r *Reader) update(e Entry, b []byte, width int, addPath bool) error {
 	return failed
 }
 
-// field is one of the four of an UPDATE that have prefixes.
-type field struct {
-	reach
-	announced bool
-	mp        bool
-	hits      int // how many of its prefixes are wanted
-}
-
 // apply takes in the wanted prefixes of f. Where its attributes are malformed they are
 // withdrawn (RFC 7606, section 2).
-func (r *Reader) apply(e Entry, f field, width int, addPath bool, size int) error {
-	e.Withdrawn = !f.announced
+func (r *Reader) apply(e Entry, f update.Field, width int, addPath bool, size int) error {
+	e.Withdrawn = !f.Announced
 	var failed error
-	if f.announced {
-		route, err := r.attrs.decode(width, f.mp)
+	if f.Announced {
+		route, err := r.attrs.Decode(width, f.MP)
 		if err != nil {
 			failed = fmt.Errorf("%w; its routes count as withdrawn", err)
 			e.Withdrawn = true
 		}
-		e.Path, e.NextHop, e.Communities = route.path, route.nextHop, route.communities
+		e.Path, e.NextHop, e.Communities = route.Path, route.NextHop, route.Communities
 	}
 	var stopped error
-	err := r.want.eachPrefix(f.afi, f.nlri, addPath, func(p netip.Prefix, id uint32) {
+	err := r.want.EachPrefix(f.AFI, f.NLRI, addPath, func(p netip.Prefix, id uint32) {
 		if stopped == nil {
 			e.Prefix, e.PathID = p, id
 			stopped = r.learn(e, size)

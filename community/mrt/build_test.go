@@ -9,6 +9,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/catchment-bgp/catchment/community"
+	"github.com/catchment-bgp/catchment/community/update"
 )
 
 // This file writes MRT: an encoder of its own for what the reader reads.
@@ -30,7 +31,7 @@ func attr(b []byte, kind byte, value []byte) []byte {
 	if len(value) < 256 {
 		return append(append(b, 0x40, kind, byte(len(value))), value...)
 	}
-	return append(be.AppendUint16(append(b, 0x40|flagExtended, kind), uint16(len(value))), value...)
+	return append(be.AppendUint16(append(b, 0x40|update.FlagExtended, kind), uint16(len(value))), value...)
 }
 
 // pathOf writes AS_PATH.
@@ -51,11 +52,11 @@ func pathOf(p Path, width int) []byte {
 
 // attrsOf writes the attributes of e, and those in more.
 func attrsOf(e Entry, width int, more ...[]byte) []byte {
-	b := attr(attr(nil, 1, []byte{0}), attrASPath, pathOf(e.Path, width))
+	b := attr(attr(nil, 1, []byte{0}), update.AttrASPath, pathOf(e.Path, width))
 	for _, kind := range []struct {
 		kind community.Kind
 		attr byte
-	}{{community.Standard, attrCommunities}, {community.Extended, attrExtended}, {community.Large, attrLarge}} {
+	}{{community.Standard, update.AttrCommunities}, {community.Extended, update.AttrExtended}, {community.Large, update.AttrLarge}} {
 		if values := e.Communities.Of(kind.kind); len(values) > 0 {
 			var wire []byte
 			for _, v := range values {
@@ -82,17 +83,17 @@ func nlriOf(e Entry, addPath bool) []byte {
 // hopOf is the attribute of the next hop: whole, or with short as tables have it.
 func hopOf(e Entry, short bool, nlri []byte) []byte {
 	if e.Prefix.Addr().Is4() && e.NextHop.Is4() {
-		return attr(nil, attrNextHop, e.NextHop.AsSlice())
+		return attr(nil, update.AttrNextHop, e.NextHop.AsSlice())
 	}
 	hop := append([]byte{16}, e.NextHop.AsSlice()...)
 	if short {
-		return attr(nil, attrReach, hop)
+		return attr(nil, update.AttrReach, hop)
 	}
-	head := []byte{0, afiIPv6, safiUnicast}
+	head := []byte{0, update.AFIv6, update.SAFIUnicast}
 	if e.Prefix.Addr().Is4() {
-		head[1] = afiIPv4
+		head[1] = update.AFIv4
 	}
-	return attr(nil, attrReach, append(append(append(head, hop...), 0), nlri...))
+	return attr(nil, update.AttrReach, append(append(append(head, hop...), 0), nlri...))
 }
 
 // addresses are those of a session, the peer's and ours.
@@ -100,9 +101,9 @@ func addresses(b []byte, peer netip.Addr) []byte {
 	ours := make([]byte, len(peer.AsSlice()))
 	b = be.AppendUint16(b, 0)
 	if peer.Is4() {
-		b = be.AppendUint16(b, afiIPv4)
+		b = be.AppendUint16(b, update.AFIv4)
 	} else {
-		b = be.AppendUint16(b, afiIPv6)
+		b = be.AppendUint16(b, update.AFIv6)
 	}
 	return append(append(b, peer.AsSlice()...), ours...)
 }
@@ -117,7 +118,7 @@ func message(e Entry, et, addPath bool, width int) []byte {
 	case e.Withdrawn && four:
 		withdrawn = nlriOf(e, addPath)
 	case e.Withdrawn:
-		attrs = attr(nil, attrUnreach, append([]byte{0, afiIPv6, safiUnicast}, nlriOf(e, addPath)...))
+		attrs = attr(nil, update.AttrUnreach, append([]byte{0, update.AFIv6, update.SAFIUnicast}, nlriOf(e, addPath)...))
 	case four && e.NextHop.Is4():
 		nlri = nlriOf(e, addPath)
 		attrs = attrsOf(e, width, hopOf(e, false, nil))
@@ -187,9 +188,9 @@ func oldTableOf(e Entry) []byte {
 	b := append([]byte{0, 0, 0, 1}, e.Prefix.Addr().AsSlice()...)
 	b = append(b, byte(e.Prefix.Bits()), 1, 0, 0, 0, 9)
 	b = be.AppendUint16(append(b, e.Peer.AsSlice()...), uint16(e.PeerASN))
-	subtype := uint16(afiIPv4)
+	subtype := uint16(update.AFIv4)
 	if e.Prefix.Addr().Is6() {
-		subtype = afiIPv6
+		subtype = update.AFIv6
 	}
 	return recordOf(e.Time, typeTableDump, subtype, append(b, sized(attrsOf(e, 2, hopOf(e, false, nil)))...))
 }
@@ -225,4 +226,16 @@ func drawEntry(t *rapid.T, p netip.Prefix, widest uint32, micros bool) Entry {
 	}
 	e.Communities = community.NewSet(values...)
 	return e
+}
+
+// drawPath draws a path whose ASNs are at most widest.
+func drawPath(t *rapid.T, widest uint32) Path {
+	var p Path
+	for range rapid.IntRange(0, 3).Draw(t, "segments") {
+		p = append(p, update.Segment{
+			Type: update.SegmentType(rapid.IntRange(1, 4).Draw(t, "type")),
+			ASNs: rapid.SliceOfN(rapid.Uint32Range(0, widest), 1, 4).Draw(t, "ASNs"),
+		})
+	}
+	return p
 }

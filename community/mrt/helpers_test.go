@@ -2,7 +2,6 @@ package mrt
 
 import (
 	"bytes"
-	"encoding/hex"
 	"fmt"
 	"io"
 	"iter"
@@ -12,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/catchment-bgp/catchment/community"
+	"github.com/catchment-bgp/catchment/internal/octets"
 )
 
 // line is an entry as the tests write it:
@@ -64,44 +64,10 @@ func texts(problems []Problem) []string {
 	return out
 }
 
-// octetsOf returns the octets of hexadecimal digits with blanks between them. N[ ... ] is
-// what stands in it behind its length in N octets, and bgp[ ... ] a BGP message behind its
-// marker and its length.
+// octetsOf writes records, see octets.Of.
 func octetsOf(t testing.TB, text string) []byte {
 	t.Helper()
-	var out []byte
-	type opened struct{ at, size, extra int }
-	var open []opened
-	for _, word := range strings.Fields(text) {
-		size, group := strings.CutSuffix(word, "[")
-		switch {
-		case size == "bgp" && group:
-			out = append(out, marker...)
-			out = append(out, 0, 0)
-			open = append(open, opened{len(out), 2, 18})
-		case group:
-			n := int(size[0] - '0')
-			out = append(out, make([]byte, n)...)
-			open = append(open, opened{len(out), n, 0})
-		case word == "]":
-			last := open[len(open)-1]
-			open = open[:len(open)-1]
-			n := len(out) - last.at + last.extra
-			for i := range last.size {
-				out[last.at-1-i] = byte(n >> (8 * i))
-			}
-		default:
-			b, err := hex.DecodeString(word)
-			if err != nil {
-				t.Fatal(err)
-			}
-			out = append(out, b...)
-		}
-	}
-	if len(open) > 0 {
-		t.Fatalf("%s: a group without an end", text)
-	}
-	return out
+	return octets.Of(t, text)
 }
 
 func readerOf(b []byte) *Reader { return NewReader(bytes.NewReader(b)) }

@@ -7,6 +7,8 @@ import (
 	"iter"
 	"net/netip"
 	"slices"
+
+	"github.com/catchment-bgp/catchment/community/update"
 )
 
 // MaxRoutes is how many octets of path attributes the routes to one prefix may have
@@ -29,9 +31,9 @@ var (
 type Reader struct {
 	src      io.Reader
 	frames   frames
-	want     target
+	want     update.Target
 	yield    func(Entry) bool
-	attrs    attributes
+	attrs    update.Attributes
 	peers    []peer // of the last PEER_INDEX_TABLE
 	indexed  bool   // it could be read
 	state    state
@@ -69,7 +71,7 @@ func NewReader(src io.Reader) *Reader { return &Reader{src: src} }
 // of no valid prefix there is no route.
 func (r *Reader) Routes(prefix netip.Prefix) iter.Seq[Entry] {
 	return func(yield func(Entry) bool) {
-		r.want, r.yield = newTarget(prefix), yield
+		r.want, r.yield = update.NewTarget(prefix), yield
 		if prefix.IsValid() && r.read() {
 			r.state.each(yield)
 		}
@@ -80,7 +82,7 @@ func (r *Reader) Routes(prefix netip.Prefix) iter.Seq[Entry] {
 // of the file. The end of a session yields nothing.
 func (r *Reader) All() iter.Seq[Entry] {
 	return func(yield func(Entry) bool) {
-		r.want, r.yield = target{all: true}, yield
+		r.want, r.yield = update.Every(), yield
 		r.read()
 	}
 }
@@ -190,7 +192,7 @@ func final(err error) bool { return err == errStop || err == errFull }
 
 // emit yields a route of a table, whose attributes have size octets.
 func (r *Reader) emit(e Entry, size int) error {
-	if !r.want.all {
+	if !r.want.All {
 		if r.cost += max(size, routeCost); r.cost > MaxRoutes {
 			return errFull
 		}
@@ -203,7 +205,7 @@ func (r *Reader) emit(e Entry, size int) error {
 
 // learn takes in what an update says, whose attributes have size octets.
 func (r *Reader) learn(e Entry, size int) error {
-	if r.want.all {
+	if r.want.All {
 		return r.emit(e, size)
 	}
 	return r.state.set(e, size)

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/catchment-bgp/catchment/community"
+	"github.com/catchment-bgp/catchment/community/update"
 )
 
 var at = time.Unix(1771774200, 0).UTC()
@@ -28,7 +29,7 @@ func tagged(peer string, asn uint32, tags ...string) Entry {
 		}
 		values = append(values, v)
 	}
-	return Entry{Time: at, PeerASN: asn, Peer: netip.MustParseAddr(peer), Prefix: prefix("203.0.113.0/24"), Path: Path{seq(asn, 64500)},
+	return Entry{Time: at, PeerASN: asn, Peer: netip.MustParseAddr(peer), Prefix: prefix("203.0.113.0/24"), Path: Path{{Type: update.Sequence, ASNs: []uint32{asn, 64500}}},
 		NextHop: netip.MustParseAddr("192.0.2.9"), Communities: community.NewSet(values...)}
 }
 

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"net/netip"
 	"time"
+
+	"github.com/catchment-bgp/catchment/community/update"
 )
 
 // The subtypes of TABLE_DUMP_V2 (RFC 6396, section 4.3; RFC 8050, section 4).
@@ -33,13 +35,13 @@ func (r *Reader) tableDump(rec record) error {
 	afi := rec.subtype
 	size := 4
 	switch afi {
-	case afiIPv4:
-	case afiIPv6:
+	case update.AFIv4:
+	case update.AFIv6:
 		size = 16
 	default:
 		return errNotRead
 	}
-	fixed := size + 1 + 1 + 4 + size + 2 + 2 // a route up to its attributes
+	fixed := size + 1 + 1 + 4 + size + 2 + 2 // a route up to its update.Attributes
 	at := 4                                  // behind the view and the sequence number
 	for first := true; first || at < len(rec.body); first = false {
 		end := at + fixed
@@ -50,7 +52,7 @@ func (r *Reader) tableDump(rec record) error {
 			// Records of 2000 have many routes behind one view and sequence number, which
 			// the length does not count.
 			if first || end-len(rec.body) > 4 || !r.moreOf(&rec, at, fixed) {
-				return errShort
+				return update.ErrShort
 			}
 			end = len(rec.body)
 		}
@@ -82,35 +84,35 @@ func (r *Reader) moreOf(rec *record, at, fixed int) bool {
 // tableRoute reads one route of TABLE_DUMP, whose addresses have size octets.
 func (r *Reader) tableRoute(rec record, afi uint16, size int, b []byte) error {
 	bits := b[size]
-	if _, err := octets(afi, bits); err != nil {
+	if _, err := update.Octets(afi, bits); err != nil {
 		return err
 	}
-	if !r.want.covers(afi, bits, b) {
+	if !r.want.Covers(afi, bits, b) {
 		return nil
 	}
-	c := cursor{b: b[size+2+4:]} // behind the prefix, the status, which is unused, and the time of the last change
-	e := Entry{Time: rec.time(), Prefix: toPrefix(afi, bits, b), Peer: c.addr(afi), PeerASN: c.asn(2)}
-	attrs := c.bytes(int(c.u16()))
-	if c.short {
-		return errShort
+	c := update.Cursor{B: b[size+2+4:]} // behind the prefix, the status, which is unused, and the time of the last change
+	e := Entry{Time: rec.time(), Prefix: update.ToPrefix(afi, bits, b), Peer: c.Addr(afi), PeerASN: c.ASN(2)}
+	attrs := c.Bytes(int(c.U16()))
+	if c.Short {
+		return update.ErrShort
 	}
 	return r.tableEntry(e, attrs, 2)
 }
 
 // tableEntry yields e with its attributes.
 func (r *Reader) tableEntry(e Entry, b []byte, width int) error {
-	if err := r.attrs.split(b); err != nil {
+	if err := r.attrs.Split(b); err != nil {
 		return err
 	}
 	// An IPv4 route has its next hop in MP_REACH_NLRI where that is an IPv6 one (RFC 8950).
-	mp := r.attrs[attrReach] != nil && (e.Prefix.Addr().Is6() || r.attrs[attrNextHop] == nil)
-	route, err := r.attrs.decode(width, mp)
+	mp := r.attrs[update.AttrReach] != nil && (e.Prefix.Addr().Is6() || r.attrs[update.AttrNextHop] == nil)
+	route, err := r.attrs.Decode(width, mp)
 	if err != nil {
 		return err
 	}
-	e.Path, e.Communities = route.path, route.communities
-	if route.nextHop.IsValid() {
-		e.NextHop = route.nextHop
+	e.Path, e.Communities = route.Path, route.Communities
+	if route.NextHop.IsValid() {
+		e.NextHop = route.NextHop
 	}
 	return r.emit(e, len(b))
 }
@@ -121,9 +123,9 @@ func (r *Reader) tableDumpV2(rec record) error {
 	case v2PeerIndexTable:
 		return r.peerIndex(rec.body)
 	case v2IPv4, v2IPv4AddPath:
-		return r.rib(rec, afiIPv4, rec.subtype == v2IPv4AddPath)
+		return r.rib(rec, update.AFIv4, rec.subtype == v2IPv4AddPath)
 	case v2IPv6, v2IPv6AddPath:
-		return r.rib(rec, afiIPv6, rec.subtype == v2IPv6AddPath)
+		return r.rib(rec, update.AFIv6, rec.subtype == v2IPv6AddPath)
 	}
 	return errNotRead
 }
@@ -131,27 +133,27 @@ func (r *Reader) tableDumpV2(rec record) error {
 // peerIndex reads a PEER_INDEX_TABLE, to which the tables behind it refer.
 func (r *Reader) peerIndex(b []byte) error {
 	r.peers, r.indexed = r.peers[:0], false
-	c := cursor{b: b}
-	c.u32() // the collector's identifier
-	c.bytes(int(c.u16()))
-	for range c.u16() {
-		kind := c.u8()
-		c.u32() // the peer's identifier
-		afi, width := uint16(afiIPv4), 2
+	c := update.Cursor{B: b}
+	c.U32() // the collector's identifier
+	c.Bytes(int(c.U16()))
+	for range c.U16() {
+		kind := c.U8()
+		c.U32() // the peer's identifier
+		afi, width := uint16(update.AFIv4), 2
 		if kind&peerIPv6 != 0 {
-			afi = afiIPv6
+			afi = update.AFIv6
 		}
 		if kind&peerAS4 != 0 {
 			width = 4
 		}
-		p := peer{addr: c.addr(afi), asn: c.asn(width)}
-		if c.short {
-			return errShort
+		p := peer{addr: c.Addr(afi), asn: c.ASN(width)}
+		if c.Short {
+			return update.ErrShort
 		}
 		r.peers = append(r.peers, p)
 	}
-	if c.short {
-		return errShort
+	if c.Short {
+		return update.ErrShort
 	}
 	r.indexed = true
 	return nil
@@ -165,49 +167,49 @@ var errNoIndex = errors.New("a table without a PEER_INDEX_TABLE before it: nothi
 func (r *Reader) rib(rec record, afi uint16, addPath bool) error {
 	b := rec.body
 	if len(b) < 5 {
-		return errShort
+		return update.ErrShort
 	}
 	bits := b[4]
-	size, err := octets(afi, bits)
+	size, err := update.Octets(afi, bits)
 	if err != nil {
 		return err
 	}
 	if b = b[5:]; len(b) < size+2 {
-		return errShort
+		return update.ErrShort
 	}
-	if !r.want.covers(afi, bits, b) {
+	if !r.want.Covers(afi, bits, b) {
 		return nil
 	}
 	if !r.indexed {
 		return errNoIndex
 	}
-	c := cursor{b: b[size:]}
-	prefix := toPrefix(afi, bits, b)
+	c := update.Cursor{B: b[size:]}
+	prefix := update.ToPrefix(afi, bits, b)
 	var failed error
-	for range c.u16() {
-		if err := r.ribEntry(&c, Entry{Time: rec.time(), Prefix: prefix}, addPath); c.short || final(err) {
+	for range c.U16() {
+		if err := r.ribEntry(&c, Entry{Time: rec.time(), Prefix: prefix}, addPath); c.Short || final(err) {
 			return err
 		} else if err != nil {
 			failed = err // the routes behind it can still be read
 			r.problem(rec.offset, fmt.Sprintf("%v; this route to %v was left out", err, prefix))
 		}
 	}
-	if failed == nil && len(c.b) > 0 {
-		return fmt.Errorf("%d octets are left behind the routes to %v, which were read", len(c.b), prefix)
+	if failed == nil && len(c.B) > 0 {
+		return fmt.Errorf("%d octets are left behind the routes to %v, which were read", len(c.B), prefix)
 	}
 	return nil
 }
 
 // ribEntry reads and yields one route of a table.
-func (r *Reader) ribEntry(c *cursor, e Entry, addPath bool) error {
-	index := int(c.u16())
-	c.u32() // when the route was learnt
+func (r *Reader) ribEntry(c *update.Cursor, e Entry, addPath bool) error {
+	index := int(c.U16())
+	c.U32() // when the route was learnt
 	if addPath {
-		e.PathID = c.u32()
+		e.PathID = c.U32()
 	}
-	attrs := c.bytes(int(c.u16()))
-	if c.short {
-		return errShort
+	attrs := c.Bytes(int(c.U16()))
+	if c.Short {
+		return update.ErrShort
 	}
 	if index >= len(r.peers) {
 		return fmt.Errorf("peer %d of a PEER_INDEX_TABLE of %d", index, len(r.peers))

@@ -1,9 +1,11 @@
-package mrt
+package update
 
 import (
 	"testing"
 
 	"pgregory.net/rapid"
+
+	"github.com/catchment-bgp/catchment/internal/octets"
 )
 
 func seq(asns ...uint32) Segment    { return Segment{Sequence, asns} }
@@ -16,16 +18,16 @@ func TestAS4PathIsMergedIntoASPath(t *testing.T) {
 		as, as4 Path
 		want    string
 	}{
-		{"all of it is known", Path{seq(10, asTrans)}, Path{seq(10, 65537)}, "10 65537"},
-		{"the neighbours have 2-octet ASNs", Path{seq(10, 20, asTrans, 30)}, Path{seq(65537, 30)}, "10 20 65537 30"},
+		{"all of it is known", Path{seq(10, ASTrans)}, Path{seq(10, 65537)}, "10 65537"},
+		{"the neighbours have 2-octet ASNs", Path{seq(10, 20, ASTrans, 30)}, Path{seq(65537, 30)}, "10 20 65537 30"},
 		{"it is longer, thus ignored", Path{seq(10)}, Path{seq(10, 65537)}, "10"},
-		{"a set counts as one", Path{seq(10), set(asTrans, 30, 40)}, Path{set(65537, 30, 40)}, "10 {65537,30,40}"},
-		{"a set leads", Path{set(1, 2), seq(asTrans, 30)}, Path{seq(65537, 30)}, "{1,2} 65537 30"},
-		{"a confederation leads", Path{confed(64512, 64513), seq(10, asTrans)}, Path{seq(10, 65537)}, "(64512 64513) 10 65537"},
-		{"a confederation is next to what is prepended", Path{seq(10), confed(64512), seq(asTrans)}, Path{seq(65537)}, "10 (64512) 65537"},
-		{"a confederation is not next to it", Path{seq(10), confed(64512), seq(asTrans)}, Path{seq(10, 65537)}, "10 65537"},
-		{"its own confederations are ignored", Path{seq(10, asTrans)}, Path{confed(1, 2, 3), seq(65537)}, "10 65537"},
-		{"it is empty", Path{seq(10, asTrans)}, nil, "10 23456"},
+		{"a set counts as one", Path{seq(10), set(ASTrans, 30, 40)}, Path{set(65537, 30, 40)}, "10 {65537,30,40}"},
+		{"a set leads", Path{set(1, 2), seq(ASTrans, 30)}, Path{seq(65537, 30)}, "{1,2} 65537 30"},
+		{"a confederation leads", Path{confed(64512, 64513), seq(10, ASTrans)}, Path{seq(10, 65537)}, "(64512 64513) 10 65537"},
+		{"a confederation is next to what is prepended", Path{seq(10), confed(64512), seq(ASTrans)}, Path{seq(65537)}, "10 (64512) 65537"},
+		{"a confederation is not next to it", Path{seq(10), confed(64512), seq(ASTrans)}, Path{seq(10, 65537)}, "10 65537"},
+		{"its own confederations are ignored", Path{seq(10, ASTrans)}, Path{confed(1, 2, 3), seq(65537)}, "10 65537"},
+		{"it is empty", Path{seq(10, ASTrans)}, nil, "10 23456"},
 		{"both are", nil, nil, ""},
 	} {
 		if got := merge(c.as, c.as4).String(); got != c.want {
@@ -62,23 +64,23 @@ func TestAS4PathIsIgnoredFromANewAggregatorsNeighbour(t *testing.T) {
 		if c.more == "" {
 			text = `40 02 1[ 02 02 fbf0 5ba0 ] c0 11 1[ 02 02 0000fbf0 0001 ] `
 		}
-		var a attributes
-		if err := a.split(octetsOf(t, text)); err != nil {
+		var a Attributes
+		if err := a.Split(octets.Of(t, text)); err != nil {
 			t.Fatal(err)
 		}
-		if p, err := a.path(2); err != nil || p.String() != c.want {
+		if p, err := a.Path(2); err != nil || p.String() != c.want {
 			t.Errorf("%s: got %q, error %v, want %q", c.name, p, err, c.want)
 		}
 	}
 }
 
 func TestOfAttributesTwiceTheFirstCounts(t *testing.T) {
-	var a attributes
-	if err := a.split(octetsOf(t, path2+`40 02 1[ ]`+standard+`c0 08 1[ 00010001 ]`)); err != nil {
+	var a Attributes
+	if err := a.Split(octets.Of(t, `40 02 1[ 02 02 fbf0 fbf1 ] 40 02 1[ ] c0 08 1[ fbf00065 fbf00065 ffffff01 ] c0 08 1[ 00010001 ]`)); err != nil {
 		t.Fatal(err)
 	}
-	r, err := a.decode(2, false)
-	if err != nil || r.path.String() != "64496 64497" || len(r.communities) != 2 {
+	r, err := a.Decode(2, false)
+	if err != nil || r.Path.String() != "64496 64497" || len(r.Communities) != 2 {
 		t.Errorf("got %+v, error %v", r, err)
 	}
 }
@@ -92,12 +94,9 @@ func TestPathsArePrintedAsRoutersPrintThem(t *testing.T) {
 
 // drawPath draws a path whose ASNs are at most widest.
 func drawPath(t *rapid.T, widest uint32) Path {
-	var p Path
-	for range rapid.IntRange(0, 3).Draw(t, "segments") {
-		p = append(p, Segment{
-			SegmentType(rapid.IntRange(1, 4).Draw(t, "type")),
-			rapid.SliceOfN(rapid.Uint32Range(0, widest), 1, 4).Draw(t, "ASNs"),
-		})
-	}
-	return p
+	asns := rapid.SliceOfN(rapid.Uint32Range(0, widest), 1, 4)
+	segment := rapid.Custom(func(t *rapid.T) Segment {
+		return Segment{SegmentType(rapid.IntRange(1, 4).Draw(t, "type")), asns.Draw(t, "ASNs")}
+	})
+	return rapid.SliceOfN(segment, 0, 3).Draw(t, "segments")
 }

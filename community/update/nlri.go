@@ -1,4 +1,4 @@
-package mrt
+package update
 
 import (
 	"encoding/binary"
@@ -6,35 +6,38 @@ import (
 	"net/netip"
 )
 
-// Address families (RFC 4760, section 3; IANA's registries).
+// Address families, of which unicast alone is read (RFC 4760, section 3; IANA's registries).
 const (
-	afiIPv4     = 1
-	afiIPv6     = 2
-	safiUnicast = 1
+	AFIv4       = 1
+	AFIv6       = 2
+	SAFIUnicast = 1
 )
 
-// target is the prefix whose routes are wanted, in the form in which it is compared.
-type target struct {
-	all  bool
+// Target is the prefix whose routes are wanted, in the form in which it is compared.
+type Target struct {
+	All  bool // every prefix is wanted
 	afi  uint16
 	bits byte
 	addr [16]byte // the first octets are the address
 }
 
-// newTarget returns the target of one prefix; its host bits are ignored.
-func newTarget(p netip.Prefix) target {
+// Every is the target of all prefixes.
+func Every() Target { return Target{All: true} }
+
+// NewTarget returns the Target of one prefix; its host bits are ignored.
+func NewTarget(p netip.Prefix) Target {
 	p = p.Masked()
-	t := target{afi: afiIPv4, bits: byte(p.Bits())}
+	t := Target{afi: AFIv4, bits: byte(p.Bits())}
 	if p.Addr().Is6() {
-		t.afi = afiIPv6
+		t.afi = AFIv6
 	}
 	copy(t.addr[:], p.Addr().AsSlice())
 	return t
 }
 
-// covers reports whether the prefix of this many bits, whose first octets are b, is wanted.
-func (t *target) covers(afi uint16, bits byte, b []byte) bool {
-	if t.all {
+// Covers reports whether the prefix of this many bits, whose first octets are b, is wanted.
+func (t *Target) Covers(afi uint16, bits byte, b []byte) bool {
+	if t.All {
 		return true
 	}
 	if bits != t.bits || afi != t.afi {
@@ -57,10 +60,10 @@ var (
 	errPrefixBits = errors.New("a prefix is longer than an address")
 )
 
-// eachPrefix calls found for each prefix of NLRI that t covers (RFC 4271, section 4.3; with
+// EachPrefix calls found for each prefix of NLRI that t covers (RFC 4271, section 4.3; with
 // addPath RFC 7911, section 3). It allocates nothing, and stops
 // where the lengths do not add up.
-func (t *target) eachPrefix(afi uint16, nlri []byte, addPath bool, found func(p netip.Prefix, pathID uint32)) error {
+func (t *Target) EachPrefix(afi uint16, nlri []byte, addPath bool, found func(p netip.Prefix, pathID uint32)) error {
 	for len(nlri) > 0 {
 		var id uint32
 		if addPath {
@@ -70,33 +73,33 @@ func (t *target) eachPrefix(afi uint16, nlri []byte, addPath bool, found func(p 
 			id, nlri = binary.BigEndian.Uint32(nlri), nlri[4:]
 		}
 		bits := nlri[0]
-		size, err := octets(afi, bits)
+		size, err := Octets(afi, bits)
 		if err != nil {
 			return err
 		}
 		if nlri = nlri[1:]; len(nlri) < size {
 			return errPrefixCut
 		}
-		if t.covers(afi, bits, nlri) {
-			found(toPrefix(afi, bits, nlri), id)
+		if t.Covers(afi, bits, nlri) {
+			found(ToPrefix(afi, bits, nlri), id)
 		}
 		nlri = nlri[size:]
 	}
 	return nil
 }
 
-// octets is how many a prefix of this many bits has.
-func octets(afi uint16, bits byte) (int, error) {
-	if bits > 128 || afi == afiIPv4 && bits > 32 {
+// Octets is how many a prefix of this many bits has.
+func Octets(afi uint16, bits byte) (int, error) {
+	if bits > 128 || afi == AFIv4 && bits > 32 {
 		return 0, errPrefixBits
 	}
 	return (int(bits) + 7) / 8, nil
 }
 
-// toPrefix returns the prefix of bits bits whose first octets are b.
-func toPrefix(afi uint16, bits byte, b []byte) netip.Prefix {
+// ToPrefix returns the prefix of bits bits whose first octets are b.
+func ToPrefix(afi uint16, bits byte, b []byte) netip.Prefix {
 	size := (int(bits) + 7) / 8
-	if afi == afiIPv4 {
+	if afi == AFIv4 {
 		var a [4]byte
 		copy(a[:], b[:size])
 		return netip.PrefixFrom(netip.AddrFrom4(a), int(bits)).Masked()
