@@ -65,7 +65,7 @@ func (n *Node) frr(config string) (*FRR, error) {
 	if err := f.await(f.zebra, "zserv.api"); err != nil {
 		return nil, err
 	}
-	if f.bgpd, err = f.start("bgpd", "frr"); err != nil {
+	if f.bgpd, err = f.start("bgpd", "frr", modules(config)...); err != nil {
 		return nil, err
 	}
 	if err := f.await(f.bgpd, "bgpd.vty"); err != nil {
@@ -125,11 +125,19 @@ func configErrors(log string) error {
 }
 
 // start runs one daemon in the foreground.
-func (f *FRR) start(daemon, config string) (*Proc, error) {
-	return f.node.startProc(daemon, nil, []string{
+func (f *FRR) start(daemon, config string, more ...string) (*Proc, error) {
+	return f.node.startProc(daemon, nil, append([]string{
 		frrDir + "/" + daemon, "-f", "/etc/frr/" + config + ".conf", "-i", "/run/frr/" + daemon + ".pid", "-z", "/run/frr/zserv.api",
 		"--vty_socket", "/run/frr", "-A", "127.0.0.1", "-P", "0", "--log", "stdout", "--log-level", "debugging",
-	})
+	}, more...))
+}
+
+// modules are the arguments for bgpd of the modules that a configuration needs.
+func modules(config string) []string {
+	if strings.Contains(config, "bmp targets") {
+		return []string{"-M", "bmp"}
+	}
+	return nil
 }
 
 // await waits until something listens on a daemon's socket.
