@@ -154,7 +154,9 @@ func (w *world) nodeProto(name string, now time.Time) *centralv1.Node {
 	n.LastSeen, n.Services, n.Links, n.Sessions, n.Windows = stamp(live.At), r.GetServices(), r.GetLinks(), r.GetNeighbors(), r.GetWindows()
 	n.Generation, n.WantedGeneration, n.ClockSkewSeconds = r.GetGeneration(), live.Wanted, live.Skew.Seconds()
 	if n.Connected = w.seen(live, now); n.Connected {
-		n.State, n.Reason = best(r.GetServices())
+		n.Services, n.NoCapacity = w.seenOutside(name, r.GetServices())
+		n.Unseen = w.unseen(name)
+		n.State, n.Reason = best(n.Services)
 	}
 	return n
 }
@@ -164,6 +166,8 @@ func best(services []*centralv1.ServiceReport) (state, reason string) {
 	order := []string{stateAnnounced, stateSteered, stateDraining, stateWithdrawn}
 	rank := func(s *centralv1.ServiceReport) int {
 		switch i := slices.Index(order, s.GetState()); {
+		case s.GetState() == stateUnseen:
+			return len(order)
 		case i < 0:
 			return 2*len(order) - 1
 		case reasonOf(s) == fleet.NoSession: // what routers have is better

@@ -29,6 +29,7 @@ const (
 	kindTurn     = "turn"     // SERVICE: turnDoc
 	kindFleet    = "fleet"    // freeze: freezeDoc
 	kindPeaks    = "peaks"    // NAME: fleet.Peaks
+	kindOutside  = "outside"  // REPLICA/VIEW: outsideDoc
 	kindHistory  = "history"  // SECONDS: a FleetStatus, not mirrored
 )
 

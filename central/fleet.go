@@ -80,7 +80,7 @@ func (f *Fleet) Run(ctx context.Context) error {
 	}
 	f.renew(time.Now())
 	close(f.ready)
-	for _, loop := range []func(context.Context){f.beats, f.publishes, f.steers, f.remembers, f.prunes} {
+	for _, loop := range []func(context.Context){f.beats, f.publishes, f.steers, f.remembers, f.prunes, f.observes} {
 		work.Go(func() { loop(ctx) })
 	}
 	defer close(f.leaving)
@@ -91,7 +91,7 @@ func (f *Fleet) Run(ctx context.Context) error {
 
 // mirrored are the kinds that a world has.
 var mirrored = []string{kindNode, kindSession, kindLive, kindReplica, kindWindow, kindOverride, kindGrant, kindFence,
-	kindKeep, kindTurn, kindFleet, kindPeaks}
+	kindKeep, kindTurn, kindFleet, kindPeaks, kindOutside}
 
 // load reads the store as of one revision.
 func (f *Fleet) load(ctx context.Context) error {
@@ -113,7 +113,7 @@ func (f *Fleet) load(ctx context.Context) error {
 		}
 	}
 	f.mu.Lock()
-	w.local = f.w.local
+	w.local, w.sights = f.w.local, f.w.sights
 	for name, t := range f.w.heard {
 		w.heard[name] = t
 	}

@@ -47,6 +47,8 @@ var (
 	descAnnouncing = desc("announcing", "Nodes that announce the service.", "service")
 	descWithdrawn  = desc("withdrawn_ratio", "Share of the service's capacity that is not announced.", "service")
 	descFrozen     = desc("frozen", "1 while the fleet is frozen.")
+	descUnseen     = desc("unseen", "1 for a service and family that a node announces and that no view from outside has.", "node", "service", "family")
+	descOutside    = desc("bmp_connected", "1 while a view from outside is connected, to whichever centre.", "view")
 	descView       = desc("view_age_seconds", "Age of what decisions for all edges are made of.")
 	descLeads      = desc("leads", "1 if this centre is the one that steers.")
 )
@@ -76,6 +78,14 @@ func (f *Fleet) Collect(ch chan<- prometheus.Metric) {
 	}
 	for l, n := range grants {
 		gauge(descGrants, float64(n), l.service, l.kind, l.state)
+	}
+	for k, s := range f.w.sights {
+		if s.Unseen {
+			gauge(descUnseen, 1, k.node, k.service, k.family)
+		}
+	}
+	for _, view := range f.settings.Outside.Views {
+		gauge(descOutside, number(f.w.outsideOf(view.Name, now).Up), view.Name)
 	}
 	v := f.view.Load()
 	if v == nil {

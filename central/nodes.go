@@ -187,5 +187,6 @@ func (w *world) status(f fleet.Fleet, now time.Time) *centralv1.FleetStatus {
 			s.Overrides = append(s.Overrides, o.proto())
 		}
 	}
+	s.Views = w.viewsProto(now)
 	return s
 }

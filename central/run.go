@@ -55,17 +55,23 @@ func Run(ctx context.Context, cfg *config.Config, o Options) error {
 	if err != nil {
 		return err
 	}
-	s, err := openStore(ctx, cfg, log)
+	outside, err := newOutside(cfg.BMP, log)
 	if err != nil {
 		return errors.Join(err, listener.Close(), closeIf(web))
 	}
-	f := NewFleet(s, Settings{ASN: cfg.ASN, Cluster: cfg.Etcd != nil, Services: cfg.Services, Landing: cfg.Landing, Registry: known, AuditKeep: cfg.AuditKeep, Version: version, Log: log})
+	s, err := openStore(ctx, cfg, log)
+	if err != nil {
+		return errors.Join(err, listener.Close(), closeIf(web), closeIf(outside.listener))
+	}
+	f := NewFleet(s, Settings{ASN: cfg.ASN, Cluster: cfg.Etcd != nil, Services: cfg.Services, Landing: cfg.Landing, Registry: known, AuditKeep: cfg.AuditKeep, Outside: outside.Outside, Version: version, Log: log})
 	server, err := NewServer(f, id)
 	if err != nil {
-		return errors.Join(err, listener.Close(), closeIf(web), s.Close())
+		return errors.Join(err, listener.Close(), closeIf(web), closeIf(outside.listener), s.Close())
 	}
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
+	watched := make(chan error, 1)
+	go func() { watched <- outside.serve(ctx) }()
 	ran := make(chan error, 1)
 	go func() {
 		defer cancel()
@@ -83,7 +89,7 @@ func Run(ctx context.Context, cfg *config.Config, o Options) error {
 		err = errors.Join(listener.Close(), closeIf(web))
 	}
 	cancel()
-	return errors.Join(err, <-ran, s.Close())
+	return errors.Join(err, <-ran, <-watched, s.Close())
 }
 
 func closeIf(l net.Listener) error {

@@ -41,6 +41,8 @@ type Settings struct {
 	Services map[string]fleet.Limits
 	// Landing says where load goes that a node sheds; nil: not known.
 	Landing fleet.Landing
+	// Outside says who sees the nodes from outside; its zero value: nobody.
+	Outside Outside
 	// Registry knows our communities; nil: none. What it says is an action is no tag.
 	Registry *registry.Registry
 	// Step is the time between two turns of nodes that come back; 0: 30 s.

@@ -33,6 +33,8 @@ type lab struct {
 	edges map[string]*simEdge
 	limit fleet.Limits
 	keep  time.Duration // of audit records
+	// outside is how the fleet is seen; its zero value: not at all.
+	outside Outside
 }
 
 const video = "video"
@@ -53,7 +55,7 @@ func newLab(t *testing.T, limits fleet.Limits) *lab {
 
 // start begins a centre over the store as it is.
 func (l *lab) start() {
-	l.f = NewFleet(l.store, Settings{ASN: 57629, Services: map[string]fleet.Limits{video: l.limit}, Replica: newID("r"), AuditKeep: l.keep})
+	l.f = NewFleet(l.store, Settings{ASN: 57629, Services: map[string]fleet.Limits{video: l.limit}, Replica: newID("r"), AuditKeep: l.keep, Outside: l.outside})
 	l.run()
 }
 

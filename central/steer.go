@@ -44,16 +44,22 @@ func (f *Fleet) steers(ctx context.Context) {
 
 // renew works out the view anew, and wakes the edges whom that concerns.
 func (f *Fleet) renew(now time.Time) *view {
+	f.mu.Lock()
+	before := f.w.sights
+	sights := f.w.look(now)
+	f.w.sights = sights
+	f.mu.Unlock()
+	f.logSights(before, sights)
 	f.mu.RLock()
 	v := newView(f.w, now)
 	f.mu.RUnlock()
 	tighter := v.tighter(f.view.Load()) // nobody else renews
-	before := f.view.Swap(v)
+	last := f.view.Swap(v)
 	f.mu.Lock()
 	close(f.news)
 	f.news = make(chan struct{})
 	f.mu.Unlock()
-	f.fan.add(before, v, tighter)
+	f.fan.add(last, v, tighter)
 	f.fanOut(now)
 	return v
 }
@@ -350,6 +356,11 @@ func (w *world) sweep(now time.Time) (change, error) {
 		if _, has := w.nodes[g.doc.Node]; !has && now.Sub(g.doc.Issued) > keepForgotten {
 			drop(key(kindGrant, name), g.revision)
 			c.conds = append(c.conds, w.nodes.cond(kindNode, g.doc.Node))
+		}
+	}
+	for name, d := range w.outside { // one without its replica is of no use
+		if replica, _ := split(name); w.replicas[replica].revision == 0 && replica != w.settings.Replica {
+			drop(key(kindOutside, name), d.revision)
 		}
 	}
 	for name, r := range w.replicas {

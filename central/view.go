@@ -62,6 +62,8 @@ func (w *world) nodeAt(name string, now time.Time) fleet.Node {
 		st.Announcing, st.Healthy = announces(s), s.GetHard() == "up"
 		if !st.Announcing {
 			st.Reason = reasonOf(s)
+		} else if lacking := w.unseenAt(name, s.GetName()); lacking != "" {
+			st.Announcing, st.Reason, st.Lacking = false, fleet.Unseen, lacking
 		}
 		n.Services[s.GetName()] = st
 	}

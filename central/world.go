@@ -68,10 +68,13 @@ type world struct {
 	turns     table[turnDoc]
 	fleet     table[freezeDoc]
 	peaks     table[fleet.Peaks]
+	outside   table[outsideDoc]
 	// heard is when a replica's document last changed here.
 	heard map[string]time.Time
 	// local has what the edges of this process said last; it goes before live.
 	local map[string]liveDoc
+	// sights is what was last found of who is seen from outside.
+	sights map[sightKey]fleet.Sight
 }
 
 func newWorld(s Settings) *world {
@@ -79,7 +82,7 @@ func newWorld(s Settings) *world {
 		settings: s, nodes: table[nodeDoc]{}, sessions: table[sessionDoc]{}, live: table[liveDoc]{},
 		replicas: table[replicaDoc]{}, windows: table[windowDoc]{}, overrides: table[overrideDoc]{},
 		grants: table[fleet.Grant]{}, fences: table[fenceDoc]{}, keep: table[keepDoc]{}, turns: table[turnDoc]{},
-		fleet: table[freezeDoc]{}, peaks: table[fleet.Peaks]{}, heard: map[string]time.Time{}, local: map[string]liveDoc{},
+		fleet: table[freezeDoc]{}, peaks: table[fleet.Peaks]{}, outside: table[outsideDoc]{}, heard: map[string]time.Time{}, local: map[string]liveDoc{},
 	}
 }
 
@@ -112,6 +115,8 @@ func (w *world) apply(k string, data []byte, at store.Revision, now time.Time) (
 		return w.fleet.apply(name, data, at)
 	case kindPeaks:
 		return w.peaks.apply(name, data, at)
+	case kindOutside:
+		return w.outside.apply(name, data, at)
 	}
 	return false, nil // the audit log's, the history's, or a newer centre's
 }
@@ -122,7 +127,7 @@ func (w *world) has(k string) bool {
 	has := map[string]func(string) bool{
 		kindNode: in(w.nodes), kindSession: in(w.sessions), kindLive: in(w.live), kindReplica: in(w.replicas), kindWindow: in(w.windows),
 		kindOverride: in(w.overrides), kindGrant: in(w.grants), kindFence: in(w.fences), kindKeep: in(w.keep), kindTurn: in(w.turns),
-		kindFleet: in(w.fleet), kindPeaks: in(w.peaks),
+		kindFleet: in(w.fleet), kindPeaks: in(w.peaks), kindOutside: in(w.outside),
 	}[kind]
 	return has != nil && has(name)
 }

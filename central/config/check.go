@@ -34,6 +34,7 @@ func (c *checker) check(raw *rawConfig) *Config {
 	}
 	c.roles(cfg)
 	c.landing(cfg, raw.Landing)
+	c.bmp(cfg, raw.BMP)
 	for i := range raw.Registry {
 		cfg.Registry = append(cfg.Registry, c.path(&raw.Registry[i]))
 	}

@@ -36,6 +36,8 @@ type Config struct {
 	Registry []string
 	// Landing says which share of what a node sheds lands on which other; nil: not known.
 	Landing fleet.Landing
+	// BMP is how the fleet is seen from outside; nil: not at all.
+	BMP *BMP
 }
 
 // Etcd is an external cluster.

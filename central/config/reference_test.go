@@ -20,6 +20,7 @@ func TestTheReferenceHasEveryKeyAndNoOther(t *testing.T) {
 	for section, shape := range map[string]reflect.Type{
 		"Top level": reflect.TypeFor[rawConfig](), "etcd": reflect.TypeFor[rawEtcd](), "tls": reflect.TypeFor[rawTLS](),
 		"audit": reflect.TypeFor[rawAudit](), "services": reflect.TypeFor[rawService](),
+		"bmp": reflect.TypeFor[rawBMP](), "views": reflect.TypeFor[rawView](),
 	} {
 		table, err := page.Table(section)
 		if err != nil {

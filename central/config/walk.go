@@ -30,6 +30,20 @@ type rawConfig struct {
 	Services []rawService                  `yaml:"services"`
 	Landing  map[string]map[string]float64 `yaml:"landing"`
 	Registry []string                      `yaml:"registry"`
+	BMP      *rawBMP                       `yaml:"bmp"`
+}
+
+type rawBMP struct {
+	Listen *string   `yaml:"listen"`
+	Grace  *string   `yaml:"grace"`
+	Views  []rawView `yaml:"views"`
+}
+
+type rawView struct {
+	Name    *string  `yaml:"name"`
+	Address *string  `yaml:"address"`
+	Sees    []string `yaml:"sees"`
+	Policy  *string  `yaml:"policy"`
 }
 
 type rawEtcd struct {

@@ -143,19 +143,29 @@ func (f Fleet) tooMuch(r Request, n Node) (Refusal, bool) {
 		n.Name, 100*gone, r.Service, 100*most, f.unseen(r.Service))}, true
 }
 
-// unseen names nodes that count as withdrawn since nothing is heard of them.
+// unseen names nodes that count as withdrawn since nothing is heard of them, and those
+// that nobody outside hears.
 func (f Fleet) unseen(service string) string {
-	var names []string
+	var names, filtered []string
 	for _, n := range f.Nodes {
-		if n.takesPart(service) && !n.Seen && !f.granted(n.Name, service) {
+		switch st := n.Services[service]; {
+		case !n.takesPart(service) || f.granted(n.Name, service):
+		case !n.Seen:
 			names = append(names, n.Name)
+		case st.Reason == Unseen && !n.Disabled:
+			filtered = append(filtered, n.Name+" at "+st.Lacking)
 		}
 	}
-	if len(names) == 0 {
-		return ""
+	text := ""
+	if len(names) > 0 {
+		slices.Sort(names)
+		text = "; not seen: " + list(names)
 	}
-	slices.Sort(names)
-	return "; not seen: " + list(names)
+	if len(filtered) > 0 {
+		slices.Sort(filtered)
+		text += "; unseen from outside: " + list(filtered)
+	}
+	return text
 }
 
 // holders says who else has leave to be away, and for what.

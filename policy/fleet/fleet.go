@@ -79,6 +79,8 @@ type Standing struct {
 	Told, Keeps bool
 	// Reason says in a few words why the service is not announced.
 	Reason string
+	// Lacking names the views from outside that lack it, where Reason is Unseen.
+	Lacking string
 }
 
 // NoSession is the Reason of a service that would be announced if a router were

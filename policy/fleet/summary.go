@@ -69,6 +69,8 @@ func (f Fleet) whyAway(n Node, service string) string {
 		return "disabled"
 	case reason == NoSession:
 		return "without a session"
+	case reason == Unseen:
+		return "unseen at " + n.Services[service].Lacking
 	case reason != "":
 		return "away for " + strings.ReplaceAll(reason, "_", " ")
 	}

@@ -463,9 +463,10 @@ func (x *Report) GetNumber() uint64 {
 }
 
 type ServiceReport struct {
-	state  protoimpl.MessageState `protogen:"open.v1"`
-	Name   string                 `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
-	State  string                 `protobuf:"bytes,2,opt,name=state,proto3" json:"state,omitempty"` // announced, steered, draining or withdrawn
+	state protoimpl.MessageState `protogen:"open.v1"`
+	Name  string                 `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
+	// announced, steered, draining or withdrawn; in what the NOC is told also unseen
+	State  string                 `protobuf:"bytes,2,opt,name=state,proto3" json:"state,omitempty"`
 	Reason string                 `protobuf:"bytes,3,opt,name=reason,proto3" json:"reason,omitempty"`
 	Detail string                 `protobuf:"bytes,4,opt,name=detail,proto3" json:"detail,omitempty"`
 	Since  *timestamppb.Timestamp `protobuf:"bytes,5,opt,name=since,proto3,oneof" json:"since,omitempty"`
@@ -1408,7 +1409,7 @@ type Node struct {
 	state            protoimpl.MessageState `protogen:"open.v1"`
 	Name             string                 `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
 	Site             string                 `protobuf:"bytes,2,opt,name=site,proto3" json:"site,omitempty"`
-	State            string                 `protobuf:"bytes,3,opt,name=state,proto3" json:"state,omitempty"` // that of its best service, or unseen
+	State            string                 `protobuf:"bytes,3,opt,name=state,proto3" json:"state,omitempty"` // that of its best service, or unseen: not connected, or seen by nobody outside
 	Reason           string                 `protobuf:"bytes,4,opt,name=reason,proto3" json:"reason,omitempty"`
 	Tags             []*Tag                 `protobuf:"bytes,5,rep,name=tags,proto3" json:"tags,omitempty"`
 	LastSeen         *timestamppb.Timestamp `protobuf:"bytes,6,opt,name=last_seen,json=lastSeen,proto3,oneof" json:"last_seen,omitempty"`
@@ -1426,8 +1427,12 @@ type Node struct {
 	Asn              uint32                 `protobuf:"varint,18,opt,name=asn,proto3" json:"asn,omitempty"`
 	Sessions         []*NeighborReport      `protobuf:"bytes,19,rep,name=sessions,proto3" json:"sessions,omitempty"`
 	Windows          []*WindowReport        `protobuf:"bytes,20,rep,name=windows,proto3" json:"windows,omitempty"`
-	unknownFields    protoimpl.UnknownFields
-	sizeCache        protoimpl.SizeCache
+	// What it announces and no view from outside has.
+	Unseen []*Unseen `protobuf:"bytes,21,rep,name=unseen,proto3" json:"unseen,omitempty"`
+	// Why it is no capacity although it announces; empty: it is, or it does not.
+	NoCapacity    string `protobuf:"bytes,22,opt,name=no_capacity,json=noCapacity,proto3" json:"no_capacity,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
 }
 
 func (x *Node) Reset() {
@@ -1600,6 +1605,89 @@ func (x *Node) GetWindows() []*WindowReport {
 	return nil
 }
 
+func (x *Node) GetUnseen() []*Unseen {
+	if x != nil {
+		return x.Unseen
+	}
+	return nil
+}
+
+func (x *Node) GetNoCapacity() string {
+	if x != nil {
+		return x.NoCapacity
+	}
+	return ""
+}
+
+// Unseen is a service and family that a node announces and that the views named for it lack.
+type Unseen struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Service       string                 `protobuf:"bytes,1,opt,name=service,proto3" json:"service,omitempty"`
+	Family        string                 `protobuf:"bytes,2,opt,name=family,proto3" json:"family,omitempty"` // ipv4 or ipv6
+	Views         []string               `protobuf:"bytes,3,rep,name=views,proto3" json:"views,omitempty"`
+	Since         *timestamppb.Timestamp `protobuf:"bytes,4,opt,name=since,proto3" json:"since,omitempty"` // they lack it
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Unseen) Reset() {
+	*x = Unseen{}
+	mi := &file_central_v1_central_proto_msgTypes[17]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Unseen) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Unseen) ProtoMessage() {}
+
+func (x *Unseen) ProtoReflect() protoreflect.Message {
+	mi := &file_central_v1_central_proto_msgTypes[17]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Unseen.ProtoReflect.Descriptor instead.
+func (*Unseen) Descriptor() ([]byte, []int) {
+	return file_central_v1_central_proto_rawDescGZIP(), []int{17}
+}
+
+func (x *Unseen) GetService() string {
+	if x != nil {
+		return x.Service
+	}
+	return ""
+}
+
+func (x *Unseen) GetFamily() string {
+	if x != nil {
+		return x.Family
+	}
+	return ""
+}
+
+func (x *Unseen) GetViews() []string {
+	if x != nil {
+		return x.Views
+	}
+	return nil
+}
+
+func (x *Unseen) GetSince() *timestamppb.Timestamp {
+	if x != nil {
+		return x.Since
+	}
+	return nil
+}
+
 type ListNodesRequest struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	unknownFields protoimpl.UnknownFields
@@ -1608,7 +1696,7 @@ type ListNodesRequest struct {
 
 func (x *ListNodesRequest) Reset() {
 	*x = ListNodesRequest{}
-	mi := &file_central_v1_central_proto_msgTypes[17]
+	mi := &file_central_v1_central_proto_msgTypes[18]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1620,7 +1708,7 @@ func (x *ListNodesRequest) String() string {
 func (*ListNodesRequest) ProtoMessage() {}
 
 func (x *ListNodesRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_central_v1_central_proto_msgTypes[17]
+	mi := &file_central_v1_central_proto_msgTypes[18]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1633,7 +1721,7 @@ func (x *ListNodesRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListNodesRequest.ProtoReflect.Descriptor instead.
 func (*ListNodesRequest) Descriptor() ([]byte, []int) {
-	return file_central_v1_central_proto_rawDescGZIP(), []int{17}
+	return file_central_v1_central_proto_rawDescGZIP(), []int{18}
 }
 
 type ListNodesResponse struct {
@@ -1645,7 +1733,7 @@ type ListNodesResponse struct {
 
 func (x *ListNodesResponse) Reset() {
 	*x = ListNodesResponse{}
-	mi := &file_central_v1_central_proto_msgTypes[18]
+	mi := &file_central_v1_central_proto_msgTypes[19]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1657,7 +1745,7 @@ func (x *ListNodesResponse) String() string {
 func (*ListNodesResponse) ProtoMessage() {}
 
 func (x *ListNodesResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_central_v1_central_proto_msgTypes[18]
+	mi := &file_central_v1_central_proto_msgTypes[19]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1670,7 +1758,7 @@ func (x *ListNodesResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListNodesResponse.ProtoReflect.Descriptor instead.
 func (*ListNodesResponse) Descriptor() ([]byte, []int) {
-	return file_central_v1_central_proto_rawDescGZIP(), []int{18}
+	return file_central_v1_central_proto_rawDescGZIP(), []int{19}
 }
 
 func (x *ListNodesResponse) GetNodes() []*Node {
@@ -1689,7 +1777,7 @@ type GetNodeRequest struct {
 
 func (x *GetNodeRequest) Reset() {
 	*x = GetNodeRequest{}
-	mi := &file_central_v1_central_proto_msgTypes[19]
+	mi := &file_central_v1_central_proto_msgTypes[20]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1701,7 +1789,7 @@ func (x *GetNodeRequest) String() string {
 func (*GetNodeRequest) ProtoMessage() {}
 
 func (x *GetNodeRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_central_v1_central_proto_msgTypes[19]
+	mi := &file_central_v1_central_proto_msgTypes[20]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1714,7 +1802,7 @@ func (x *GetNodeRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetNodeRequest.ProtoReflect.Descriptor instead.
 func (*GetNodeRequest) Descriptor() ([]byte, []int) {
-	return file_central_v1_central_proto_rawDescGZIP(), []int{19}
+	return file_central_v1_central_proto_rawDescGZIP(), []int{20}
 }
 
 func (x *GetNodeRequest) GetName() string {
@@ -1738,7 +1826,7 @@ type TagNodeRequest struct {
 
 func (x *TagNodeRequest) Reset() {
 	*x = TagNodeRequest{}
-	mi := &file_central_v1_central_proto_msgTypes[20]
+	mi := &file_central_v1_central_proto_msgTypes[21]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1750,7 +1838,7 @@ func (x *TagNodeRequest) String() string {
 func (*TagNodeRequest) ProtoMessage() {}
 
 func (x *TagNodeRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_central_v1_central_proto_msgTypes[20]
+	mi := &file_central_v1_central_proto_msgTypes[21]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1763,7 +1851,7 @@ func (x *TagNodeRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use TagNodeRequest.ProtoReflect.Descriptor instead.
 func (*TagNodeRequest) Descriptor() ([]byte, []int) {
-	return file_central_v1_central_proto_rawDescGZIP(), []int{20}
+	return file_central_v1_central_proto_rawDescGZIP(), []int{21}
 }
 
 func (x *TagNodeRequest) GetNode() string {
@@ -1820,7 +1908,7 @@ type UntagNodeRequest struct {
 
 func (x *UntagNodeRequest) Reset() {
 	*x = UntagNodeRequest{}
-	mi := &file_central_v1_central_proto_msgTypes[21]
+	mi := &file_central_v1_central_proto_msgTypes[22]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1832,7 +1920,7 @@ func (x *UntagNodeRequest) String() string {
 func (*UntagNodeRequest) ProtoMessage() {}
 
 func (x *UntagNodeRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_central_v1_central_proto_msgTypes[21]
+	mi := &file_central_v1_central_proto_msgTypes[22]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1845,7 +1933,7 @@ func (x *UntagNodeRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use UntagNodeRequest.ProtoReflect.Descriptor instead.
 func (*UntagNodeRequest) Descriptor() ([]byte, []int) {
-	return file_central_v1_central_proto_rawDescGZIP(), []int{21}
+	return file_central_v1_central_proto_rawDescGZIP(), []int{22}
 }
 
 func (x *UntagNodeRequest) GetNode() string {
@@ -1891,7 +1979,7 @@ type SetNodeRequest struct {
 
 func (x *SetNodeRequest) Reset() {
 	*x = SetNodeRequest{}
-	mi := &file_central_v1_central_proto_msgTypes[22]
+	mi := &file_central_v1_central_proto_msgTypes[23]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1903,7 +1991,7 @@ func (x *SetNodeRequest) String() string {
 func (*SetNodeRequest) ProtoMessage() {}
 
 func (x *SetNodeRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_central_v1_central_proto_msgTypes[22]
+	mi := &file_central_v1_central_proto_msgTypes[23]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1916,7 +2004,7 @@ func (x *SetNodeRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SetNodeRequest.ProtoReflect.Descriptor instead.
 func (*SetNodeRequest) Descriptor() ([]byte, []int) {
-	return file_central_v1_central_proto_rawDescGZIP(), []int{22}
+	return file_central_v1_central_proto_rawDescGZIP(), []int{23}
 }
 
 func (x *SetNodeRequest) GetName() string {
@@ -1979,7 +2067,7 @@ type CreateJoinTokenRequest struct {
 
 func (x *CreateJoinTokenRequest) Reset() {
 	*x = CreateJoinTokenRequest{}
-	mi := &file_central_v1_central_proto_msgTypes[23]
+	mi := &file_central_v1_central_proto_msgTypes[24]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1991,7 +2079,7 @@ func (x *CreateJoinTokenRequest) String() string {
 func (*CreateJoinTokenRequest) ProtoMessage() {}
 
 func (x *CreateJoinTokenRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_central_v1_central_proto_msgTypes[23]
+	mi := &file_central_v1_central_proto_msgTypes[24]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2004,7 +2092,7 @@ func (x *CreateJoinTokenRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CreateJoinTokenRequest.ProtoReflect.Descriptor instead.
 func (*CreateJoinTokenRequest) Descriptor() ([]byte, []int) {
-	return file_central_v1_central_proto_rawDescGZIP(), []int{23}
+	return file_central_v1_central_proto_rawDescGZIP(), []int{24}
 }
 
 func (x *CreateJoinTokenRequest) GetNode() string {
@@ -2038,7 +2126,7 @@ type CreateJoinTokenResponse struct {
 
 func (x *CreateJoinTokenResponse) Reset() {
 	*x = CreateJoinTokenResponse{}
-	mi := &file_central_v1_central_proto_msgTypes[24]
+	mi := &file_central_v1_central_proto_msgTypes[25]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2050,7 +2138,7 @@ func (x *CreateJoinTokenResponse) String() string {
 func (*CreateJoinTokenResponse) ProtoMessage() {}
 
 func (x *CreateJoinTokenResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_central_v1_central_proto_msgTypes[24]
+	mi := &file_central_v1_central_proto_msgTypes[25]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2063,7 +2151,7 @@ func (x *CreateJoinTokenResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CreateJoinTokenResponse.ProtoReflect.Descriptor instead.
 func (*CreateJoinTokenResponse) Descriptor() ([]byte, []int) {
-	return file_central_v1_central_proto_rawDescGZIP(), []int{24}
+	return file_central_v1_central_proto_rawDescGZIP(), []int{25}
 }
 
 func (x *CreateJoinTokenResponse) GetToken() string {
@@ -2096,7 +2184,7 @@ type Selector struct {
 
 func (x *Selector) Reset() {
 	*x = Selector{}
-	mi := &file_central_v1_central_proto_msgTypes[25]
+	mi := &file_central_v1_central_proto_msgTypes[26]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2108,7 +2196,7 @@ func (x *Selector) String() string {
 func (*Selector) ProtoMessage() {}
 
 func (x *Selector) ProtoReflect() protoreflect.Message {
-	mi := &file_central_v1_central_proto_msgTypes[25]
+	mi := &file_central_v1_central_proto_msgTypes[26]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2121,7 +2209,7 @@ func (x *Selector) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Selector.ProtoReflect.Descriptor instead.
 func (*Selector) Descriptor() ([]byte, []int) {
-	return file_central_v1_central_proto_rawDescGZIP(), []int{25}
+	return file_central_v1_central_proto_rawDescGZIP(), []int{26}
 }
 
 func (x *Selector) GetNodes() []string {
@@ -2202,7 +2290,7 @@ type Window struct {
 
 func (x *Window) Reset() {
 	*x = Window{}
-	mi := &file_central_v1_central_proto_msgTypes[26]
+	mi := &file_central_v1_central_proto_msgTypes[27]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2214,7 +2302,7 @@ func (x *Window) String() string {
 func (*Window) ProtoMessage() {}
 
 func (x *Window) ProtoReflect() protoreflect.Message {
-	mi := &file_central_v1_central_proto_msgTypes[26]
+	mi := &file_central_v1_central_proto_msgTypes[27]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2227,7 +2315,7 @@ func (x *Window) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Window.ProtoReflect.Descriptor instead.
 func (*Window) Descriptor() ([]byte, []int) {
-	return file_central_v1_central_proto_rawDescGZIP(), []int{26}
+	return file_central_v1_central_proto_rawDescGZIP(), []int{27}
 }
 
 func (x *Window) GetId() string {
@@ -2388,7 +2476,7 @@ type WindowProgress struct {
 
 func (x *WindowProgress) Reset() {
 	*x = WindowProgress{}
-	mi := &file_central_v1_central_proto_msgTypes[27]
+	mi := &file_central_v1_central_proto_msgTypes[28]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2400,7 +2488,7 @@ func (x *WindowProgress) String() string {
 func (*WindowProgress) ProtoMessage() {}
 
 func (x *WindowProgress) ProtoReflect() protoreflect.Message {
-	mi := &file_central_v1_central_proto_msgTypes[27]
+	mi := &file_central_v1_central_proto_msgTypes[28]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2413,7 +2501,7 @@ func (x *WindowProgress) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use WindowProgress.ProtoReflect.Descriptor instead.
 func (*WindowProgress) Descriptor() ([]byte, []int) {
-	return file_central_v1_central_proto_rawDescGZIP(), []int{27}
+	return file_central_v1_central_proto_rawDescGZIP(), []int{28}
 }
 
 func (x *WindowProgress) GetNode() string {
@@ -2453,7 +2541,7 @@ type Provider struct {
 
 func (x *Provider) Reset() {
 	*x = Provider{}
-	mi := &file_central_v1_central_proto_msgTypes[28]
+	mi := &file_central_v1_central_proto_msgTypes[29]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2465,7 +2553,7 @@ func (x *Provider) String() string {
 func (*Provider) ProtoMessage() {}
 
 func (x *Provider) ProtoReflect() protoreflect.Message {
-	mi := &file_central_v1_central_proto_msgTypes[28]
+	mi := &file_central_v1_central_proto_msgTypes[29]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2478,7 +2566,7 @@ func (x *Provider) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Provider.ProtoReflect.Descriptor instead.
 func (*Provider) Descriptor() ([]byte, []int) {
-	return file_central_v1_central_proto_rawDescGZIP(), []int{28}
+	return file_central_v1_central_proto_rawDescGZIP(), []int{29}
 }
 
 func (x *Provider) GetName() string {
@@ -2554,7 +2642,7 @@ type AddWindowRequest struct {
 
 func (x *AddWindowRequest) Reset() {
 	*x = AddWindowRequest{}
-	mi := &file_central_v1_central_proto_msgTypes[29]
+	mi := &file_central_v1_central_proto_msgTypes[30]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2566,7 +2654,7 @@ func (x *AddWindowRequest) String() string {
 func (*AddWindowRequest) ProtoMessage() {}
 
 func (x *AddWindowRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_central_v1_central_proto_msgTypes[29]
+	mi := &file_central_v1_central_proto_msgTypes[30]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2579,7 +2667,7 @@ func (x *AddWindowRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AddWindowRequest.ProtoReflect.Descriptor instead.
 func (*AddWindowRequest) Descriptor() ([]byte, []int) {
-	return file_central_v1_central_proto_rawDescGZIP(), []int{29}
+	return file_central_v1_central_proto_rawDescGZIP(), []int{30}
 }
 
 func (x *AddWindowRequest) GetSelector() *Selector {
@@ -2655,7 +2743,7 @@ type AddWindowResponse struct {
 
 func (x *AddWindowResponse) Reset() {
 	*x = AddWindowResponse{}
-	mi := &file_central_v1_central_proto_msgTypes[30]
+	mi := &file_central_v1_central_proto_msgTypes[31]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2667,7 +2755,7 @@ func (x *AddWindowResponse) String() string {
 func (*AddWindowResponse) ProtoMessage() {}
 
 func (x *AddWindowResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_central_v1_central_proto_msgTypes[30]
+	mi := &file_central_v1_central_proto_msgTypes[31]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2680,7 +2768,7 @@ func (x *AddWindowResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AddWindowResponse.ProtoReflect.Descriptor instead.
 func (*AddWindowResponse) Descriptor() ([]byte, []int) {
-	return file_central_v1_central_proto_rawDescGZIP(), []int{30}
+	return file_central_v1_central_proto_rawDescGZIP(), []int{31}
 }
 
 func (x *AddWindowResponse) GetWindow() *Window {
@@ -2706,7 +2794,7 @@ type ListWindowsRequest struct {
 
 func (x *ListWindowsRequest) Reset() {
 	*x = ListWindowsRequest{}
-	mi := &file_central_v1_central_proto_msgTypes[31]
+	mi := &file_central_v1_central_proto_msgTypes[32]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2718,7 +2806,7 @@ func (x *ListWindowsRequest) String() string {
 func (*ListWindowsRequest) ProtoMessage() {}
 
 func (x *ListWindowsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_central_v1_central_proto_msgTypes[31]
+	mi := &file_central_v1_central_proto_msgTypes[32]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2731,7 +2819,7 @@ func (x *ListWindowsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListWindowsRequest.ProtoReflect.Descriptor instead.
 func (*ListWindowsRequest) Descriptor() ([]byte, []int) {
-	return file_central_v1_central_proto_rawDescGZIP(), []int{31}
+	return file_central_v1_central_proto_rawDescGZIP(), []int{32}
 }
 
 func (x *ListWindowsRequest) GetAll() bool {
@@ -2750,7 +2838,7 @@ type ListWindowsResponse struct {
 
 func (x *ListWindowsResponse) Reset() {
 	*x = ListWindowsResponse{}
-	mi := &file_central_v1_central_proto_msgTypes[32]
+	mi := &file_central_v1_central_proto_msgTypes[33]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2762,7 +2850,7 @@ func (x *ListWindowsResponse) String() string {
 func (*ListWindowsResponse) ProtoMessage() {}
 
 func (x *ListWindowsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_central_v1_central_proto_msgTypes[32]
+	mi := &file_central_v1_central_proto_msgTypes[33]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2775,7 +2863,7 @@ func (x *ListWindowsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListWindowsResponse.ProtoReflect.Descriptor instead.
 func (*ListWindowsResponse) Descriptor() ([]byte, []int) {
-	return file_central_v1_central_proto_rawDescGZIP(), []int{32}
+	return file_central_v1_central_proto_rawDescGZIP(), []int{33}
 }
 
 func (x *ListWindowsResponse) GetWindows() []*Window {
@@ -2794,7 +2882,7 @@ type GetWindowRequest struct {
 
 func (x *GetWindowRequest) Reset() {
 	*x = GetWindowRequest{}
-	mi := &file_central_v1_central_proto_msgTypes[33]
+	mi := &file_central_v1_central_proto_msgTypes[34]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2806,7 +2894,7 @@ func (x *GetWindowRequest) String() string {
 func (*GetWindowRequest) ProtoMessage() {}
 
 func (x *GetWindowRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_central_v1_central_proto_msgTypes[33]
+	mi := &file_central_v1_central_proto_msgTypes[34]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2819,7 +2907,7 @@ func (x *GetWindowRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetWindowRequest.ProtoReflect.Descriptor instead.
 func (*GetWindowRequest) Descriptor() ([]byte, []int) {
-	return file_central_v1_central_proto_rawDescGZIP(), []int{33}
+	return file_central_v1_central_proto_rawDescGZIP(), []int{34}
 }
 
 func (x *GetWindowRequest) GetId() string {
@@ -2840,7 +2928,7 @@ type EndWindowRequest struct {
 
 func (x *EndWindowRequest) Reset() {
 	*x = EndWindowRequest{}
-	mi := &file_central_v1_central_proto_msgTypes[34]
+	mi := &file_central_v1_central_proto_msgTypes[35]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2852,7 +2940,7 @@ func (x *EndWindowRequest) String() string {
 func (*EndWindowRequest) ProtoMessage() {}
 
 func (x *EndWindowRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_central_v1_central_proto_msgTypes[34]
+	mi := &file_central_v1_central_proto_msgTypes[35]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2865,7 +2953,7 @@ func (x *EndWindowRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use EndWindowRequest.ProtoReflect.Descriptor instead.
 func (*EndWindowRequest) Descriptor() ([]byte, []int) {
-	return file_central_v1_central_proto_rawDescGZIP(), []int{34}
+	return file_central_v1_central_proto_rawDescGZIP(), []int{35}
 }
 
 func (x *EndWindowRequest) GetId() string {
@@ -2900,7 +2988,7 @@ type CancelWindowRequest struct {
 
 func (x *CancelWindowRequest) Reset() {
 	*x = CancelWindowRequest{}
-	mi := &file_central_v1_central_proto_msgTypes[35]
+	mi := &file_central_v1_central_proto_msgTypes[36]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2912,7 +3000,7 @@ func (x *CancelWindowRequest) String() string {
 func (*CancelWindowRequest) ProtoMessage() {}
 
 func (x *CancelWindowRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_central_v1_central_proto_msgTypes[35]
+	mi := &file_central_v1_central_proto_msgTypes[36]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2925,7 +3013,7 @@ func (x *CancelWindowRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CancelWindowRequest.ProtoReflect.Descriptor instead.
 func (*CancelWindowRequest) Descriptor() ([]byte, []int) {
-	return file_central_v1_central_proto_rawDescGZIP(), []int{35}
+	return file_central_v1_central_proto_rawDescGZIP(), []int{36}
 }
 
 func (x *CancelWindowRequest) GetId() string {
@@ -2959,7 +3047,7 @@ type ImportWindowsRequest struct {
 
 func (x *ImportWindowsRequest) Reset() {
 	*x = ImportWindowsRequest{}
-	mi := &file_central_v1_central_proto_msgTypes[36]
+	mi := &file_central_v1_central_proto_msgTypes[37]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2971,7 +3059,7 @@ func (x *ImportWindowsRequest) String() string {
 func (*ImportWindowsRequest) ProtoMessage() {}
 
 func (x *ImportWindowsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_central_v1_central_proto_msgTypes[36]
+	mi := &file_central_v1_central_proto_msgTypes[37]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2984,7 +3072,7 @@ func (x *ImportWindowsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ImportWindowsRequest.ProtoReflect.Descriptor instead.
 func (*ImportWindowsRequest) Descriptor() ([]byte, []int) {
-	return file_central_v1_central_proto_rawDescGZIP(), []int{36}
+	return file_central_v1_central_proto_rawDescGZIP(), []int{37}
 }
 
 func (x *ImportWindowsRequest) GetName() string {
@@ -3011,7 +3099,7 @@ type ImportWindowsResponse struct {
 
 func (x *ImportWindowsResponse) Reset() {
 	*x = ImportWindowsResponse{}
-	mi := &file_central_v1_central_proto_msgTypes[37]
+	mi := &file_central_v1_central_proto_msgTypes[38]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3023,7 +3111,7 @@ func (x *ImportWindowsResponse) String() string {
 func (*ImportWindowsResponse) ProtoMessage() {}
 
 func (x *ImportWindowsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_central_v1_central_proto_msgTypes[37]
+	mi := &file_central_v1_central_proto_msgTypes[38]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3036,7 +3124,7 @@ func (x *ImportWindowsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ImportWindowsResponse.ProtoReflect.Descriptor instead.
 func (*ImportWindowsResponse) Descriptor() ([]byte, []int) {
-	return file_central_v1_central_proto_rawDescGZIP(), []int{37}
+	return file_central_v1_central_proto_rawDescGZIP(), []int{38}
 }
 
 func (x *ImportWindowsResponse) GetProposals() []*Window {
@@ -3065,7 +3153,7 @@ type ImportProblem struct {
 
 func (x *ImportProblem) Reset() {
 	*x = ImportProblem{}
-	mi := &file_central_v1_central_proto_msgTypes[38]
+	mi := &file_central_v1_central_proto_msgTypes[39]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3077,7 +3165,7 @@ func (x *ImportProblem) String() string {
 func (*ImportProblem) ProtoMessage() {}
 
 func (x *ImportProblem) ProtoReflect() protoreflect.Message {
-	mi := &file_central_v1_central_proto_msgTypes[38]
+	mi := &file_central_v1_central_proto_msgTypes[39]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3090,7 +3178,7 @@ func (x *ImportProblem) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ImportProblem.ProtoReflect.Descriptor instead.
 func (*ImportProblem) Descriptor() ([]byte, []int) {
-	return file_central_v1_central_proto_rawDescGZIP(), []int{38}
+	return file_central_v1_central_proto_rawDescGZIP(), []int{39}
 }
 
 func (x *ImportProblem) GetFile() string {
@@ -3134,7 +3222,7 @@ type ConfirmWindowRequest struct {
 
 func (x *ConfirmWindowRequest) Reset() {
 	*x = ConfirmWindowRequest{}
-	mi := &file_central_v1_central_proto_msgTypes[39]
+	mi := &file_central_v1_central_proto_msgTypes[40]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3146,7 +3234,7 @@ func (x *ConfirmWindowRequest) String() string {
 func (*ConfirmWindowRequest) ProtoMessage() {}
 
 func (x *ConfirmWindowRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_central_v1_central_proto_msgTypes[39]
+	mi := &file_central_v1_central_proto_msgTypes[40]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3159,7 +3247,7 @@ func (x *ConfirmWindowRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ConfirmWindowRequest.ProtoReflect.Descriptor instead.
 func (*ConfirmWindowRequest) Descriptor() ([]byte, []int) {
-	return file_central_v1_central_proto_rawDescGZIP(), []int{39}
+	return file_central_v1_central_proto_rawDescGZIP(), []int{40}
 }
 
 func (x *ConfirmWindowRequest) GetId() string {
@@ -3215,7 +3303,7 @@ type FleetOverride struct {
 
 func (x *FleetOverride) Reset() {
 	*x = FleetOverride{}
-	mi := &file_central_v1_central_proto_msgTypes[40]
+	mi := &file_central_v1_central_proto_msgTypes[41]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3227,7 +3315,7 @@ func (x *FleetOverride) String() string {
 func (*FleetOverride) ProtoMessage() {}
 
 func (x *FleetOverride) ProtoReflect() protoreflect.Message {
-	mi := &file_central_v1_central_proto_msgTypes[40]
+	mi := &file_central_v1_central_proto_msgTypes[41]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3240,7 +3328,7 @@ func (x *FleetOverride) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use FleetOverride.ProtoReflect.Descriptor instead.
 func (*FleetOverride) Descriptor() ([]byte, []int) {
-	return file_central_v1_central_proto_rawDescGZIP(), []int{40}
+	return file_central_v1_central_proto_rawDescGZIP(), []int{41}
 }
 
 func (x *FleetOverride) GetId() string {
@@ -3328,7 +3416,7 @@ type SetFleetOverrideRequest struct {
 
 func (x *SetFleetOverrideRequest) Reset() {
 	*x = SetFleetOverrideRequest{}
-	mi := &file_central_v1_central_proto_msgTypes[41]
+	mi := &file_central_v1_central_proto_msgTypes[42]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3340,7 +3428,7 @@ func (x *SetFleetOverrideRequest) String() string {
 func (*SetFleetOverrideRequest) ProtoMessage() {}
 
 func (x *SetFleetOverrideRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_central_v1_central_proto_msgTypes[41]
+	mi := &file_central_v1_central_proto_msgTypes[42]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3353,7 +3441,7 @@ func (x *SetFleetOverrideRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SetFleetOverrideRequest.ProtoReflect.Descriptor instead.
 func (*SetFleetOverrideRequest) Descriptor() ([]byte, []int) {
-	return file_central_v1_central_proto_rawDescGZIP(), []int{41}
+	return file_central_v1_central_proto_rawDescGZIP(), []int{42}
 }
 
 func (x *SetFleetOverrideRequest) GetSelector() *Selector {
@@ -3416,7 +3504,7 @@ type ClearFleetOverrideRequest struct {
 
 func (x *ClearFleetOverrideRequest) Reset() {
 	*x = ClearFleetOverrideRequest{}
-	mi := &file_central_v1_central_proto_msgTypes[42]
+	mi := &file_central_v1_central_proto_msgTypes[43]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3428,7 +3516,7 @@ func (x *ClearFleetOverrideRequest) String() string {
 func (*ClearFleetOverrideRequest) ProtoMessage() {}
 
 func (x *ClearFleetOverrideRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_central_v1_central_proto_msgTypes[42]
+	mi := &file_central_v1_central_proto_msgTypes[43]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3441,7 +3529,7 @@ func (x *ClearFleetOverrideRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ClearFleetOverrideRequest.ProtoReflect.Descriptor instead.
 func (*ClearFleetOverrideRequest) Descriptor() ([]byte, []int) {
-	return file_central_v1_central_proto_rawDescGZIP(), []int{42}
+	return file_central_v1_central_proto_rawDescGZIP(), []int{43}
 }
 
 func (x *ClearFleetOverrideRequest) GetId() string {
@@ -3473,7 +3561,7 @@ type ListFleetOverridesRequest struct {
 
 func (x *ListFleetOverridesRequest) Reset() {
 	*x = ListFleetOverridesRequest{}
-	mi := &file_central_v1_central_proto_msgTypes[43]
+	mi := &file_central_v1_central_proto_msgTypes[44]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3485,7 +3573,7 @@ func (x *ListFleetOverridesRequest) String() string {
 func (*ListFleetOverridesRequest) ProtoMessage() {}
 
 func (x *ListFleetOverridesRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_central_v1_central_proto_msgTypes[43]
+	mi := &file_central_v1_central_proto_msgTypes[44]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3498,7 +3586,7 @@ func (x *ListFleetOverridesRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListFleetOverridesRequest.ProtoReflect.Descriptor instead.
 func (*ListFleetOverridesRequest) Descriptor() ([]byte, []int) {
-	return file_central_v1_central_proto_rawDescGZIP(), []int{43}
+	return file_central_v1_central_proto_rawDescGZIP(), []int{44}
 }
 
 type ListFleetOverridesResponse struct {
@@ -3510,7 +3598,7 @@ type ListFleetOverridesResponse struct {
 
 func (x *ListFleetOverridesResponse) Reset() {
 	*x = ListFleetOverridesResponse{}
-	mi := &file_central_v1_central_proto_msgTypes[44]
+	mi := &file_central_v1_central_proto_msgTypes[45]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3522,7 +3610,7 @@ func (x *ListFleetOverridesResponse) String() string {
 func (*ListFleetOverridesResponse) ProtoMessage() {}
 
 func (x *ListFleetOverridesResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_central_v1_central_proto_msgTypes[44]
+	mi := &file_central_v1_central_proto_msgTypes[45]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3535,7 +3623,7 @@ func (x *ListFleetOverridesResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListFleetOverridesResponse.ProtoReflect.Descriptor instead.
 func (*ListFleetOverridesResponse) Descriptor() ([]byte, []int) {
-	return file_central_v1_central_proto_rawDescGZIP(), []int{44}
+	return file_central_v1_central_proto_rawDescGZIP(), []int{45}
 }
 
 func (x *ListFleetOverridesResponse) GetOverrides() []*FleetOverride {
@@ -3553,7 +3641,7 @@ type GetFleetRequest struct {
 
 func (x *GetFleetRequest) Reset() {
 	*x = GetFleetRequest{}
-	mi := &file_central_v1_central_proto_msgTypes[45]
+	mi := &file_central_v1_central_proto_msgTypes[46]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3565,7 +3653,7 @@ func (x *GetFleetRequest) String() string {
 func (*GetFleetRequest) ProtoMessage() {}
 
 func (x *GetFleetRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_central_v1_central_proto_msgTypes[45]
+	mi := &file_central_v1_central_proto_msgTypes[46]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3578,7 +3666,7 @@ func (x *GetFleetRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetFleetRequest.ProtoReflect.Descriptor instead.
 func (*GetFleetRequest) Descriptor() ([]byte, []int) {
-	return file_central_v1_central_proto_rawDescGZIP(), []int{45}
+	return file_central_v1_central_proto_rawDescGZIP(), []int{46}
 }
 
 type FleetStatus struct {
@@ -3592,13 +3680,14 @@ type FleetStatus struct {
 	Connected     int32                  `protobuf:"varint,7,opt,name=connected,proto3" json:"connected,omitempty"`
 	Summary       string                 `protobuf:"bytes,8,opt,name=summary,proto3" json:"summary,omitempty"` // one sentence: what is going on
 	Overrides     []*FleetOverride       `protobuf:"bytes,9,rep,name=overrides,proto3" json:"overrides,omitempty"`
+	Views         []*OutsideView         `protobuf:"bytes,10,rep,name=views,proto3" json:"views,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *FleetStatus) Reset() {
 	*x = FleetStatus{}
-	mi := &file_central_v1_central_proto_msgTypes[46]
+	mi := &file_central_v1_central_proto_msgTypes[47]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3610,7 +3699,7 @@ func (x *FleetStatus) String() string {
 func (*FleetStatus) ProtoMessage() {}
 
 func (x *FleetStatus) ProtoReflect() protoreflect.Message {
-	mi := &file_central_v1_central_proto_msgTypes[46]
+	mi := &file_central_v1_central_proto_msgTypes[47]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3623,7 +3712,7 @@ func (x *FleetStatus) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use FleetStatus.ProtoReflect.Descriptor instead.
 func (*FleetStatus) Descriptor() ([]byte, []int) {
-	return file_central_v1_central_proto_rawDescGZIP(), []int{46}
+	return file_central_v1_central_proto_rawDescGZIP(), []int{47}
 }
 
 func (x *FleetStatus) GetAt() *timestamppb.Timestamp {
@@ -3689,6 +3778,116 @@ func (x *FleetStatus) GetOverrides() []*FleetOverride {
 	return nil
 }
 
+func (x *FleetStatus) GetViews() []*OutsideView {
+	if x != nil {
+		return x.Views
+	}
+	return nil
+}
+
+// OutsideView is a router that tells the centre by BMP which routes it has.
+type OutsideView struct {
+	state     protoimpl.MessageState `protogen:"open.v1"`
+	Name      string                 `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
+	Connected bool                   `protobuf:"varint,2,opt,name=connected,proto3" json:"connected,omitempty"`
+	// Since when it is connected, or is not; absent: it never was.
+	Since  *timestamppb.Timestamp `protobuf:"bytes,3,opt,name=since,proto3,oneof" json:"since,omitempty"`
+	Reason string                 `protobuf:"bytes,4,opt,name=reason,proto3" json:"reason,omitempty"` // why it is not
+	Router string                 `protobuf:"bytes,5,opt,name=router,proto3" json:"router,omitempty"` // what it calls itself
+	Peers  int32                  `protobuf:"varint,6,opt,name=peers,proto3" json:"peers,omitempty"`  // of which it has routes
+	// The families whose tables it has told in full: of these it is a witness.
+	Complete      []string `protobuf:"bytes,7,rep,name=complete,proto3" json:"complete,omitempty"`
+	Sees          []string `protobuf:"bytes,8,rep,name=sees,proto3" json:"sees,omitempty"` // nodes whose routes it must have
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *OutsideView) Reset() {
+	*x = OutsideView{}
+	mi := &file_central_v1_central_proto_msgTypes[48]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *OutsideView) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*OutsideView) ProtoMessage() {}
+
+func (x *OutsideView) ProtoReflect() protoreflect.Message {
+	mi := &file_central_v1_central_proto_msgTypes[48]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use OutsideView.ProtoReflect.Descriptor instead.
+func (*OutsideView) Descriptor() ([]byte, []int) {
+	return file_central_v1_central_proto_rawDescGZIP(), []int{48}
+}
+
+func (x *OutsideView) GetName() string {
+	if x != nil {
+		return x.Name
+	}
+	return ""
+}
+
+func (x *OutsideView) GetConnected() bool {
+	if x != nil {
+		return x.Connected
+	}
+	return false
+}
+
+func (x *OutsideView) GetSince() *timestamppb.Timestamp {
+	if x != nil {
+		return x.Since
+	}
+	return nil
+}
+
+func (x *OutsideView) GetReason() string {
+	if x != nil {
+		return x.Reason
+	}
+	return ""
+}
+
+func (x *OutsideView) GetRouter() string {
+	if x != nil {
+		return x.Router
+	}
+	return ""
+}
+
+func (x *OutsideView) GetPeers() int32 {
+	if x != nil {
+		return x.Peers
+	}
+	return 0
+}
+
+func (x *OutsideView) GetComplete() []string {
+	if x != nil {
+		return x.Complete
+	}
+	return nil
+}
+
+func (x *OutsideView) GetSees() []string {
+	if x != nil {
+		return x.Sees
+	}
+	return nil
+}
+
 type FleetService struct {
 	state             protoimpl.MessageState `protogen:"open.v1"`
 	Name              string                 `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
@@ -3706,7 +3905,7 @@ type FleetService struct {
 
 func (x *FleetService) Reset() {
 	*x = FleetService{}
-	mi := &file_central_v1_central_proto_msgTypes[47]
+	mi := &file_central_v1_central_proto_msgTypes[49]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3718,7 +3917,7 @@ func (x *FleetService) String() string {
 func (*FleetService) ProtoMessage() {}
 
 func (x *FleetService) ProtoReflect() protoreflect.Message {
-	mi := &file_central_v1_central_proto_msgTypes[47]
+	mi := &file_central_v1_central_proto_msgTypes[49]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3731,7 +3930,7 @@ func (x *FleetService) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use FleetService.ProtoReflect.Descriptor instead.
 func (*FleetService) Descriptor() ([]byte, []int) {
-	return file_central_v1_central_proto_rawDescGZIP(), []int{47}
+	return file_central_v1_central_proto_rawDescGZIP(), []int{49}
 }
 
 func (x *FleetService) GetName() string {
@@ -3815,7 +4014,7 @@ type Grant struct {
 
 func (x *Grant) Reset() {
 	*x = Grant{}
-	mi := &file_central_v1_central_proto_msgTypes[48]
+	mi := &file_central_v1_central_proto_msgTypes[50]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3827,7 +4026,7 @@ func (x *Grant) String() string {
 func (*Grant) ProtoMessage() {}
 
 func (x *Grant) ProtoReflect() protoreflect.Message {
-	mi := &file_central_v1_central_proto_msgTypes[48]
+	mi := &file_central_v1_central_proto_msgTypes[50]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3840,7 +4039,7 @@ func (x *Grant) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Grant.ProtoReflect.Descriptor instead.
 func (*Grant) Descriptor() ([]byte, []int) {
-	return file_central_v1_central_proto_rawDescGZIP(), []int{48}
+	return file_central_v1_central_proto_rawDescGZIP(), []int{50}
 }
 
 func (x *Grant) GetId() string {
@@ -3921,7 +4120,7 @@ type ListGrantsRequest struct {
 
 func (x *ListGrantsRequest) Reset() {
 	*x = ListGrantsRequest{}
-	mi := &file_central_v1_central_proto_msgTypes[49]
+	mi := &file_central_v1_central_proto_msgTypes[51]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3933,7 +4132,7 @@ func (x *ListGrantsRequest) String() string {
 func (*ListGrantsRequest) ProtoMessage() {}
 
 func (x *ListGrantsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_central_v1_central_proto_msgTypes[49]
+	mi := &file_central_v1_central_proto_msgTypes[51]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3946,7 +4145,7 @@ func (x *ListGrantsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListGrantsRequest.ProtoReflect.Descriptor instead.
 func (*ListGrantsRequest) Descriptor() ([]byte, []int) {
-	return file_central_v1_central_proto_rawDescGZIP(), []int{49}
+	return file_central_v1_central_proto_rawDescGZIP(), []int{51}
 }
 
 type ListGrantsResponse struct {
@@ -3958,7 +4157,7 @@ type ListGrantsResponse struct {
 
 func (x *ListGrantsResponse) Reset() {
 	*x = ListGrantsResponse{}
-	mi := &file_central_v1_central_proto_msgTypes[50]
+	mi := &file_central_v1_central_proto_msgTypes[52]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3970,7 +4169,7 @@ func (x *ListGrantsResponse) String() string {
 func (*ListGrantsResponse) ProtoMessage() {}
 
 func (x *ListGrantsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_central_v1_central_proto_msgTypes[50]
+	mi := &file_central_v1_central_proto_msgTypes[52]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3983,7 +4182,7 @@ func (x *ListGrantsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListGrantsResponse.ProtoReflect.Descriptor instead.
 func (*ListGrantsResponse) Descriptor() ([]byte, []int) {
-	return file_central_v1_central_proto_rawDescGZIP(), []int{50}
+	return file_central_v1_central_proto_rawDescGZIP(), []int{52}
 }
 
 func (x *ListGrantsResponse) GetGrants() []*Grant {
@@ -4005,7 +4204,7 @@ type RevokeGrantRequest struct {
 
 func (x *RevokeGrantRequest) Reset() {
 	*x = RevokeGrantRequest{}
-	mi := &file_central_v1_central_proto_msgTypes[51]
+	mi := &file_central_v1_central_proto_msgTypes[53]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4017,7 +4216,7 @@ func (x *RevokeGrantRequest) String() string {
 func (*RevokeGrantRequest) ProtoMessage() {}
 
 func (x *RevokeGrantRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_central_v1_central_proto_msgTypes[51]
+	mi := &file_central_v1_central_proto_msgTypes[53]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4030,7 +4229,7 @@ func (x *RevokeGrantRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RevokeGrantRequest.ProtoReflect.Descriptor instead.
 func (*RevokeGrantRequest) Descriptor() ([]byte, []int) {
-	return file_central_v1_central_proto_rawDescGZIP(), []int{51}
+	return file_central_v1_central_proto_rawDescGZIP(), []int{53}
 }
 
 func (x *RevokeGrantRequest) GetId() string {
@@ -4071,7 +4270,7 @@ type FreezeRequest struct {
 
 func (x *FreezeRequest) Reset() {
 	*x = FreezeRequest{}
-	mi := &file_central_v1_central_proto_msgTypes[52]
+	mi := &file_central_v1_central_proto_msgTypes[54]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4083,7 +4282,7 @@ func (x *FreezeRequest) String() string {
 func (*FreezeRequest) ProtoMessage() {}
 
 func (x *FreezeRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_central_v1_central_proto_msgTypes[52]
+	mi := &file_central_v1_central_proto_msgTypes[54]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4096,7 +4295,7 @@ func (x *FreezeRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use FreezeRequest.ProtoReflect.Descriptor instead.
 func (*FreezeRequest) Descriptor() ([]byte, []int) {
-	return file_central_v1_central_proto_rawDescGZIP(), []int{52}
+	return file_central_v1_central_proto_rawDescGZIP(), []int{54}
 }
 
 func (x *FreezeRequest) GetReason() string {
@@ -4123,7 +4322,7 @@ type ThawRequest struct {
 
 func (x *ThawRequest) Reset() {
 	*x = ThawRequest{}
-	mi := &file_central_v1_central_proto_msgTypes[53]
+	mi := &file_central_v1_central_proto_msgTypes[55]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4135,7 +4334,7 @@ func (x *ThawRequest) String() string {
 func (*ThawRequest) ProtoMessage() {}
 
 func (x *ThawRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_central_v1_central_proto_msgTypes[53]
+	mi := &file_central_v1_central_proto_msgTypes[55]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4148,7 +4347,7 @@ func (x *ThawRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ThawRequest.ProtoReflect.Descriptor instead.
 func (*ThawRequest) Descriptor() ([]byte, []int) {
-	return file_central_v1_central_proto_rawDescGZIP(), []int{53}
+	return file_central_v1_central_proto_rawDescGZIP(), []int{55}
 }
 
 func (x *ThawRequest) GetReason() string {
@@ -4174,7 +4373,7 @@ type PlanRequest struct {
 
 func (x *PlanRequest) Reset() {
 	*x = PlanRequest{}
-	mi := &file_central_v1_central_proto_msgTypes[54]
+	mi := &file_central_v1_central_proto_msgTypes[56]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4186,7 +4385,7 @@ func (x *PlanRequest) String() string {
 func (*PlanRequest) ProtoMessage() {}
 
 func (x *PlanRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_central_v1_central_proto_msgTypes[54]
+	mi := &file_central_v1_central_proto_msgTypes[56]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4199,7 +4398,7 @@ func (x *PlanRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PlanRequest.ProtoReflect.Descriptor instead.
 func (*PlanRequest) Descriptor() ([]byte, []int) {
-	return file_central_v1_central_proto_rawDescGZIP(), []int{54}
+	return file_central_v1_central_proto_rawDescGZIP(), []int{56}
 }
 
 func (x *PlanRequest) GetDrain() []string {
@@ -4221,7 +4420,7 @@ type PlanResponse struct {
 
 func (x *PlanResponse) Reset() {
 	*x = PlanResponse{}
-	mi := &file_central_v1_central_proto_msgTypes[55]
+	mi := &file_central_v1_central_proto_msgTypes[57]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4233,7 +4432,7 @@ func (x *PlanResponse) String() string {
 func (*PlanResponse) ProtoMessage() {}
 
 func (x *PlanResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_central_v1_central_proto_msgTypes[55]
+	mi := &file_central_v1_central_proto_msgTypes[57]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4246,7 +4445,7 @@ func (x *PlanResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PlanResponse.ProtoReflect.Descriptor instead.
 func (*PlanResponse) Descriptor() ([]byte, []int) {
-	return file_central_v1_central_proto_rawDescGZIP(), []int{55}
+	return file_central_v1_central_proto_rawDescGZIP(), []int{57}
 }
 
 func (x *PlanResponse) GetAllowed() bool {
@@ -4288,7 +4487,7 @@ type Landing struct {
 
 func (x *Landing) Reset() {
 	*x = Landing{}
-	mi := &file_central_v1_central_proto_msgTypes[56]
+	mi := &file_central_v1_central_proto_msgTypes[58]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4300,7 +4499,7 @@ func (x *Landing) String() string {
 func (*Landing) ProtoMessage() {}
 
 func (x *Landing) ProtoReflect() protoreflect.Message {
-	mi := &file_central_v1_central_proto_msgTypes[56]
+	mi := &file_central_v1_central_proto_msgTypes[58]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4313,7 +4512,7 @@ func (x *Landing) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Landing.ProtoReflect.Descriptor instead.
 func (*Landing) Descriptor() ([]byte, []int) {
-	return file_central_v1_central_proto_rawDescGZIP(), []int{56}
+	return file_central_v1_central_proto_rawDescGZIP(), []int{58}
 }
 
 func (x *Landing) GetNode() string {
@@ -4346,7 +4545,7 @@ type HistoryRequest struct {
 
 func (x *HistoryRequest) Reset() {
 	*x = HistoryRequest{}
-	mi := &file_central_v1_central_proto_msgTypes[57]
+	mi := &file_central_v1_central_proto_msgTypes[59]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4358,7 +4557,7 @@ func (x *HistoryRequest) String() string {
 func (*HistoryRequest) ProtoMessage() {}
 
 func (x *HistoryRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_central_v1_central_proto_msgTypes[57]
+	mi := &file_central_v1_central_proto_msgTypes[59]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4371,7 +4570,7 @@ func (x *HistoryRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use HistoryRequest.ProtoReflect.Descriptor instead.
 func (*HistoryRequest) Descriptor() ([]byte, []int) {
-	return file_central_v1_central_proto_rawDescGZIP(), []int{57}
+	return file_central_v1_central_proto_rawDescGZIP(), []int{59}
 }
 
 func (x *HistoryRequest) GetAt() *timestamppb.Timestamp {
@@ -4402,7 +4601,7 @@ type AuditRecord struct {
 
 func (x *AuditRecord) Reset() {
 	*x = AuditRecord{}
-	mi := &file_central_v1_central_proto_msgTypes[58]
+	mi := &file_central_v1_central_proto_msgTypes[60]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4414,7 +4613,7 @@ func (x *AuditRecord) String() string {
 func (*AuditRecord) ProtoMessage() {}
 
 func (x *AuditRecord) ProtoReflect() protoreflect.Message {
-	mi := &file_central_v1_central_proto_msgTypes[58]
+	mi := &file_central_v1_central_proto_msgTypes[60]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4427,7 +4626,7 @@ func (x *AuditRecord) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AuditRecord.ProtoReflect.Descriptor instead.
 func (*AuditRecord) Descriptor() ([]byte, []int) {
-	return file_central_v1_central_proto_rawDescGZIP(), []int{58}
+	return file_central_v1_central_proto_rawDescGZIP(), []int{60}
 }
 
 func (x *AuditRecord) GetNumber() uint64 {
@@ -4536,7 +4735,7 @@ type ListAuditRequest struct {
 
 func (x *ListAuditRequest) Reset() {
 	*x = ListAuditRequest{}
-	mi := &file_central_v1_central_proto_msgTypes[59]
+	mi := &file_central_v1_central_proto_msgTypes[61]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4548,7 +4747,7 @@ func (x *ListAuditRequest) String() string {
 func (*ListAuditRequest) ProtoMessage() {}
 
 func (x *ListAuditRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_central_v1_central_proto_msgTypes[59]
+	mi := &file_central_v1_central_proto_msgTypes[61]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4561,7 +4760,7 @@ func (x *ListAuditRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListAuditRequest.ProtoReflect.Descriptor instead.
 func (*ListAuditRequest) Descriptor() ([]byte, []int) {
-	return file_central_v1_central_proto_rawDescGZIP(), []int{59}
+	return file_central_v1_central_proto_rawDescGZIP(), []int{61}
 }
 
 func (x *ListAuditRequest) GetLimit() int32 {
@@ -4608,7 +4807,7 @@ type ListAuditResponse struct {
 
 func (x *ListAuditResponse) Reset() {
 	*x = ListAuditResponse{}
-	mi := &file_central_v1_central_proto_msgTypes[60]
+	mi := &file_central_v1_central_proto_msgTypes[62]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4620,7 +4819,7 @@ func (x *ListAuditResponse) String() string {
 func (*ListAuditResponse) ProtoMessage() {}
 
 func (x *ListAuditResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_central_v1_central_proto_msgTypes[60]
+	mi := &file_central_v1_central_proto_msgTypes[62]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4633,7 +4832,7 @@ func (x *ListAuditResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListAuditResponse.ProtoReflect.Descriptor instead.
 func (*ListAuditResponse) Descriptor() ([]byte, []int) {
-	return file_central_v1_central_proto_rawDescGZIP(), []int{60}
+	return file_central_v1_central_proto_rawDescGZIP(), []int{62}
 }
 
 func (x *ListAuditResponse) GetRecords() []*AuditRecord {
@@ -4651,7 +4850,7 @@ type VerifyAuditRequest struct {
 
 func (x *VerifyAuditRequest) Reset() {
 	*x = VerifyAuditRequest{}
-	mi := &file_central_v1_central_proto_msgTypes[61]
+	mi := &file_central_v1_central_proto_msgTypes[63]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4663,7 +4862,7 @@ func (x *VerifyAuditRequest) String() string {
 func (*VerifyAuditRequest) ProtoMessage() {}
 
 func (x *VerifyAuditRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_central_v1_central_proto_msgTypes[61]
+	mi := &file_central_v1_central_proto_msgTypes[63]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4676,7 +4875,7 @@ func (x *VerifyAuditRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use VerifyAuditRequest.ProtoReflect.Descriptor instead.
 func (*VerifyAuditRequest) Descriptor() ([]byte, []int) {
-	return file_central_v1_central_proto_rawDescGZIP(), []int{61}
+	return file_central_v1_central_proto_rawDescGZIP(), []int{63}
 }
 
 type VerifyAuditResponse struct {
@@ -4697,7 +4896,7 @@ type VerifyAuditResponse struct {
 
 func (x *VerifyAuditResponse) Reset() {
 	*x = VerifyAuditResponse{}
-	mi := &file_central_v1_central_proto_msgTypes[62]
+	mi := &file_central_v1_central_proto_msgTypes[64]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4709,7 +4908,7 @@ func (x *VerifyAuditResponse) String() string {
 func (*VerifyAuditResponse) ProtoMessage() {}
 
 func (x *VerifyAuditResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_central_v1_central_proto_msgTypes[62]
+	mi := &file_central_v1_central_proto_msgTypes[64]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4722,7 +4921,7 @@ func (x *VerifyAuditResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use VerifyAuditResponse.ProtoReflect.Descriptor instead.
 func (*VerifyAuditResponse) Descriptor() ([]byte, []int) {
-	return file_central_v1_central_proto_rawDescGZIP(), []int{62}
+	return file_central_v1_central_proto_rawDescGZIP(), []int{64}
 }
 
 func (x *VerifyAuditResponse) GetOk() bool {
@@ -4789,7 +4988,7 @@ type BackupRequest struct {
 
 func (x *BackupRequest) Reset() {
 	*x = BackupRequest{}
-	mi := &file_central_v1_central_proto_msgTypes[63]
+	mi := &file_central_v1_central_proto_msgTypes[65]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4801,7 +5000,7 @@ func (x *BackupRequest) String() string {
 func (*BackupRequest) ProtoMessage() {}
 
 func (x *BackupRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_central_v1_central_proto_msgTypes[63]
+	mi := &file_central_v1_central_proto_msgTypes[65]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4814,7 +5013,7 @@ func (x *BackupRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use BackupRequest.ProtoReflect.Descriptor instead.
 func (*BackupRequest) Descriptor() ([]byte, []int) {
-	return file_central_v1_central_proto_rawDescGZIP(), []int{63}
+	return file_central_v1_central_proto_rawDescGZIP(), []int{65}
 }
 
 type BackupPart struct {
@@ -4826,7 +5025,7 @@ type BackupPart struct {
 
 func (x *BackupPart) Reset() {
 	*x = BackupPart{}
-	mi := &file_central_v1_central_proto_msgTypes[64]
+	mi := &file_central_v1_central_proto_msgTypes[66]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4838,7 +5037,7 @@ func (x *BackupPart) String() string {
 func (*BackupPart) ProtoMessage() {}
 
 func (x *BackupPart) ProtoReflect() protoreflect.Message {
-	mi := &file_central_v1_central_proto_msgTypes[64]
+	mi := &file_central_v1_central_proto_msgTypes[66]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4851,7 +5050,7 @@ func (x *BackupPart) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use BackupPart.ProtoReflect.Descriptor instead.
 func (*BackupPart) Descriptor() ([]byte, []int) {
-	return file_central_v1_central_proto_rawDescGZIP(), []int{64}
+	return file_central_v1_central_proto_rawDescGZIP(), []int{66}
 }
 
 func (x *BackupPart) GetData() []byte {
@@ -5005,7 +5204,7 @@ const file_central_v1_central_proto_rawDesc = "" +
 	"\x02by\x18\x05 \x01(\tR\x02by\x125\n" +
 	"\x05after\x18\x06 \x01(\v2\x1a.google.protobuf.TimestampH\x01R\x05after\x88\x01\x01B\b\n" +
 	"\x06_sinceB\b\n" +
-	"\x06_after\"\x88\a\n" +
+	"\x06_after\"\xdf\a\n" +
 	"\x04Node\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12\x12\n" +
 	"\x04site\x18\x02 \x01(\tR\x04site\x12\x14\n" +
@@ -5029,12 +5228,20 @@ const file_central_v1_central_proto_rawDesc = "" +
 	"\x06labels\x18\x11 \x03(\v2&.catchment.central.v1.Node.LabelsEntryR\x06labels\x12\x10\n" +
 	"\x03asn\x18\x12 \x01(\rR\x03asn\x12@\n" +
 	"\bsessions\x18\x13 \x03(\v2$.catchment.central.v1.NeighborReportR\bsessions\x12<\n" +
-	"\awindows\x18\x14 \x03(\v2\".catchment.central.v1.WindowReportR\awindows\x1a9\n" +
+	"\awindows\x18\x14 \x03(\v2\".catchment.central.v1.WindowReportR\awindows\x124\n" +
+	"\x06unseen\x18\x15 \x03(\v2\x1c.catchment.central.v1.UnseenR\x06unseen\x12\x1f\n" +
+	"\vno_capacity\x18\x16 \x01(\tR\n" +
+	"noCapacity\x1a9\n" +
 	"\vLabelsEntry\x12\x10\n" +
 	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
 	"\x05value\x18\x02 \x01(\tR\x05value:\x028\x01B\f\n" +
 	"\n" +
-	"_last_seen\"\x12\n" +
+	"_last_seen\"\x82\x01\n" +
+	"\x06Unseen\x12\x18\n" +
+	"\aservice\x18\x01 \x01(\tR\aservice\x12\x16\n" +
+	"\x06family\x18\x02 \x01(\tR\x06family\x12\x14\n" +
+	"\x05views\x18\x03 \x03(\tR\x05views\x120\n" +
+	"\x05since\x18\x04 \x01(\v2\x1a.google.protobuf.TimestampR\x05since\"\x12\n" +
 	"\x10ListNodesRequest\"E\n" +
 	"\x11ListNodesResponse\x120\n" +
 	"\x05nodes\x18\x01 \x03(\v2\x1a.catchment.central.v1.NodeR\x05nodes\"$\n" +
@@ -5197,7 +5404,7 @@ const file_central_v1_central_proto_rawDesc = "" +
 	"\x19ListFleetOverridesRequest\"_\n" +
 	"\x1aListFleetOverridesResponse\x12A\n" +
 	"\toverrides\x18\x01 \x03(\v2#.catchment.central.v1.FleetOverrideR\toverrides\"\x11\n" +
-	"\x0fGetFleetRequest\"\x98\x03\n" +
+	"\x0fGetFleetRequest\"\xd1\x03\n" +
 	"\vFleetStatus\x12*\n" +
 	"\x02at\x18\x01 \x01(\v2\x1a.google.protobuf.TimestampR\x02at\x12\x16\n" +
 	"\x06frozen\x18\x02 \x01(\bR\x06frozen\x12#\n" +
@@ -5207,7 +5414,19 @@ const file_central_v1_central_proto_rawDesc = "" +
 	"\x05nodes\x18\x06 \x03(\v2\x1a.catchment.central.v1.NodeR\x05nodes\x12\x1c\n" +
 	"\tconnected\x18\a \x01(\x05R\tconnected\x12\x18\n" +
 	"\asummary\x18\b \x01(\tR\asummary\x12A\n" +
-	"\toverrides\x18\t \x03(\v2#.catchment.central.v1.FleetOverrideR\toverrides\"\xa6\x02\n" +
+	"\toverrides\x18\t \x03(\v2#.catchment.central.v1.FleetOverrideR\toverrides\x127\n" +
+	"\x05views\x18\n" +
+	" \x03(\v2!.catchment.central.v1.OutsideViewR\x05views\"\xf6\x01\n" +
+	"\vOutsideView\x12\x12\n" +
+	"\x04name\x18\x01 \x01(\tR\x04name\x12\x1c\n" +
+	"\tconnected\x18\x02 \x01(\bR\tconnected\x125\n" +
+	"\x05since\x18\x03 \x01(\v2\x1a.google.protobuf.TimestampH\x00R\x05since\x88\x01\x01\x12\x16\n" +
+	"\x06reason\x18\x04 \x01(\tR\x06reason\x12\x16\n" +
+	"\x06router\x18\x05 \x01(\tR\x06router\x12\x14\n" +
+	"\x05peers\x18\x06 \x01(\x05R\x05peers\x12\x1a\n" +
+	"\bcomplete\x18\a \x03(\tR\bcomplete\x12\x12\n" +
+	"\x04sees\x18\b \x03(\tR\x04seesB\b\n" +
+	"\x06_since\"\xa6\x02\n" +
 	"\fFleetService\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12%\n" +
 	"\x0emin_announcing\x18\x02 \x01(\x05R\rminAnnouncing\x12#\n" +
@@ -5342,7 +5561,7 @@ func file_central_v1_central_proto_rawDescGZIP() []byte {
 	return file_central_v1_central_proto_rawDescData
 }
 
-var file_central_v1_central_proto_msgTypes = make([]protoimpl.MessageInfo, 70)
+var file_central_v1_central_proto_msgTypes = make([]protoimpl.MessageInfo, 72)
 var file_central_v1_central_proto_goTypes = []any{
 	(*EdgeMessage)(nil),                // 0: catchment.central.v1.EdgeMessage
 	(*Hello)(nil),                      // 1: catchment.central.v1.Hello
@@ -5361,204 +5580,210 @@ var file_central_v1_central_proto_goTypes = []any{
 	(*JoinResponse)(nil),               // 14: catchment.central.v1.JoinResponse
 	(*Tag)(nil),                        // 15: catchment.central.v1.Tag
 	(*Node)(nil),                       // 16: catchment.central.v1.Node
-	(*ListNodesRequest)(nil),           // 17: catchment.central.v1.ListNodesRequest
-	(*ListNodesResponse)(nil),          // 18: catchment.central.v1.ListNodesResponse
-	(*GetNodeRequest)(nil),             // 19: catchment.central.v1.GetNodeRequest
-	(*TagNodeRequest)(nil),             // 20: catchment.central.v1.TagNodeRequest
-	(*UntagNodeRequest)(nil),           // 21: catchment.central.v1.UntagNodeRequest
-	(*SetNodeRequest)(nil),             // 22: catchment.central.v1.SetNodeRequest
-	(*CreateJoinTokenRequest)(nil),     // 23: catchment.central.v1.CreateJoinTokenRequest
-	(*CreateJoinTokenResponse)(nil),    // 24: catchment.central.v1.CreateJoinTokenResponse
-	(*Selector)(nil),                   // 25: catchment.central.v1.Selector
-	(*Window)(nil),                     // 26: catchment.central.v1.Window
-	(*WindowProgress)(nil),             // 27: catchment.central.v1.WindowProgress
-	(*Provider)(nil),                   // 28: catchment.central.v1.Provider
-	(*AddWindowRequest)(nil),           // 29: catchment.central.v1.AddWindowRequest
-	(*AddWindowResponse)(nil),          // 30: catchment.central.v1.AddWindowResponse
-	(*ListWindowsRequest)(nil),         // 31: catchment.central.v1.ListWindowsRequest
-	(*ListWindowsResponse)(nil),        // 32: catchment.central.v1.ListWindowsResponse
-	(*GetWindowRequest)(nil),           // 33: catchment.central.v1.GetWindowRequest
-	(*EndWindowRequest)(nil),           // 34: catchment.central.v1.EndWindowRequest
-	(*CancelWindowRequest)(nil),        // 35: catchment.central.v1.CancelWindowRequest
-	(*ImportWindowsRequest)(nil),       // 36: catchment.central.v1.ImportWindowsRequest
-	(*ImportWindowsResponse)(nil),      // 37: catchment.central.v1.ImportWindowsResponse
-	(*ImportProblem)(nil),              // 38: catchment.central.v1.ImportProblem
-	(*ConfirmWindowRequest)(nil),       // 39: catchment.central.v1.ConfirmWindowRequest
-	(*FleetOverride)(nil),              // 40: catchment.central.v1.FleetOverride
-	(*SetFleetOverrideRequest)(nil),    // 41: catchment.central.v1.SetFleetOverrideRequest
-	(*ClearFleetOverrideRequest)(nil),  // 42: catchment.central.v1.ClearFleetOverrideRequest
-	(*ListFleetOverridesRequest)(nil),  // 43: catchment.central.v1.ListFleetOverridesRequest
-	(*ListFleetOverridesResponse)(nil), // 44: catchment.central.v1.ListFleetOverridesResponse
-	(*GetFleetRequest)(nil),            // 45: catchment.central.v1.GetFleetRequest
-	(*FleetStatus)(nil),                // 46: catchment.central.v1.FleetStatus
-	(*FleetService)(nil),               // 47: catchment.central.v1.FleetService
-	(*Grant)(nil),                      // 48: catchment.central.v1.Grant
-	(*ListGrantsRequest)(nil),          // 49: catchment.central.v1.ListGrantsRequest
-	(*ListGrantsResponse)(nil),         // 50: catchment.central.v1.ListGrantsResponse
-	(*RevokeGrantRequest)(nil),         // 51: catchment.central.v1.RevokeGrantRequest
-	(*FreezeRequest)(nil),              // 52: catchment.central.v1.FreezeRequest
-	(*ThawRequest)(nil),                // 53: catchment.central.v1.ThawRequest
-	(*PlanRequest)(nil),                // 54: catchment.central.v1.PlanRequest
-	(*PlanResponse)(nil),               // 55: catchment.central.v1.PlanResponse
-	(*Landing)(nil),                    // 56: catchment.central.v1.Landing
-	(*HistoryRequest)(nil),             // 57: catchment.central.v1.HistoryRequest
-	(*AuditRecord)(nil),                // 58: catchment.central.v1.AuditRecord
-	(*ListAuditRequest)(nil),           // 59: catchment.central.v1.ListAuditRequest
-	(*ListAuditResponse)(nil),          // 60: catchment.central.v1.ListAuditResponse
-	(*VerifyAuditRequest)(nil),         // 61: catchment.central.v1.VerifyAuditRequest
-	(*VerifyAuditResponse)(nil),        // 62: catchment.central.v1.VerifyAuditResponse
-	(*BackupRequest)(nil),              // 63: catchment.central.v1.BackupRequest
-	(*BackupPart)(nil),                 // 64: catchment.central.v1.BackupPart
-	nil,                                // 65: catchment.central.v1.Hello.LabelsEntry
-	nil,                                // 66: catchment.central.v1.EdgeNeighbor.LabelsEntry
-	nil,                                // 67: catchment.central.v1.Intent.ReturnAfterEntry
-	nil,                                // 68: catchment.central.v1.Node.LabelsEntry
-	nil,                                // 69: catchment.central.v1.Selector.LabelsEntry
-	(*durationpb.Duration)(nil),        // 70: google.protobuf.Duration
-	(*timestamppb.Timestamp)(nil),      // 71: google.protobuf.Timestamp
+	(*Unseen)(nil),                     // 17: catchment.central.v1.Unseen
+	(*ListNodesRequest)(nil),           // 18: catchment.central.v1.ListNodesRequest
+	(*ListNodesResponse)(nil),          // 19: catchment.central.v1.ListNodesResponse
+	(*GetNodeRequest)(nil),             // 20: catchment.central.v1.GetNodeRequest
+	(*TagNodeRequest)(nil),             // 21: catchment.central.v1.TagNodeRequest
+	(*UntagNodeRequest)(nil),           // 22: catchment.central.v1.UntagNodeRequest
+	(*SetNodeRequest)(nil),             // 23: catchment.central.v1.SetNodeRequest
+	(*CreateJoinTokenRequest)(nil),     // 24: catchment.central.v1.CreateJoinTokenRequest
+	(*CreateJoinTokenResponse)(nil),    // 25: catchment.central.v1.CreateJoinTokenResponse
+	(*Selector)(nil),                   // 26: catchment.central.v1.Selector
+	(*Window)(nil),                     // 27: catchment.central.v1.Window
+	(*WindowProgress)(nil),             // 28: catchment.central.v1.WindowProgress
+	(*Provider)(nil),                   // 29: catchment.central.v1.Provider
+	(*AddWindowRequest)(nil),           // 30: catchment.central.v1.AddWindowRequest
+	(*AddWindowResponse)(nil),          // 31: catchment.central.v1.AddWindowResponse
+	(*ListWindowsRequest)(nil),         // 32: catchment.central.v1.ListWindowsRequest
+	(*ListWindowsResponse)(nil),        // 33: catchment.central.v1.ListWindowsResponse
+	(*GetWindowRequest)(nil),           // 34: catchment.central.v1.GetWindowRequest
+	(*EndWindowRequest)(nil),           // 35: catchment.central.v1.EndWindowRequest
+	(*CancelWindowRequest)(nil),        // 36: catchment.central.v1.CancelWindowRequest
+	(*ImportWindowsRequest)(nil),       // 37: catchment.central.v1.ImportWindowsRequest
+	(*ImportWindowsResponse)(nil),      // 38: catchment.central.v1.ImportWindowsResponse
+	(*ImportProblem)(nil),              // 39: catchment.central.v1.ImportProblem
+	(*ConfirmWindowRequest)(nil),       // 40: catchment.central.v1.ConfirmWindowRequest
+	(*FleetOverride)(nil),              // 41: catchment.central.v1.FleetOverride
+	(*SetFleetOverrideRequest)(nil),    // 42: catchment.central.v1.SetFleetOverrideRequest
+	(*ClearFleetOverrideRequest)(nil),  // 43: catchment.central.v1.ClearFleetOverrideRequest
+	(*ListFleetOverridesRequest)(nil),  // 44: catchment.central.v1.ListFleetOverridesRequest
+	(*ListFleetOverridesResponse)(nil), // 45: catchment.central.v1.ListFleetOverridesResponse
+	(*GetFleetRequest)(nil),            // 46: catchment.central.v1.GetFleetRequest
+	(*FleetStatus)(nil),                // 47: catchment.central.v1.FleetStatus
+	(*OutsideView)(nil),                // 48: catchment.central.v1.OutsideView
+	(*FleetService)(nil),               // 49: catchment.central.v1.FleetService
+	(*Grant)(nil),                      // 50: catchment.central.v1.Grant
+	(*ListGrantsRequest)(nil),          // 51: catchment.central.v1.ListGrantsRequest
+	(*ListGrantsResponse)(nil),         // 52: catchment.central.v1.ListGrantsResponse
+	(*RevokeGrantRequest)(nil),         // 53: catchment.central.v1.RevokeGrantRequest
+	(*FreezeRequest)(nil),              // 54: catchment.central.v1.FreezeRequest
+	(*ThawRequest)(nil),                // 55: catchment.central.v1.ThawRequest
+	(*PlanRequest)(nil),                // 56: catchment.central.v1.PlanRequest
+	(*PlanResponse)(nil),               // 57: catchment.central.v1.PlanResponse
+	(*Landing)(nil),                    // 58: catchment.central.v1.Landing
+	(*HistoryRequest)(nil),             // 59: catchment.central.v1.HistoryRequest
+	(*AuditRecord)(nil),                // 60: catchment.central.v1.AuditRecord
+	(*ListAuditRequest)(nil),           // 61: catchment.central.v1.ListAuditRequest
+	(*ListAuditResponse)(nil),          // 62: catchment.central.v1.ListAuditResponse
+	(*VerifyAuditRequest)(nil),         // 63: catchment.central.v1.VerifyAuditRequest
+	(*VerifyAuditResponse)(nil),        // 64: catchment.central.v1.VerifyAuditResponse
+	(*BackupRequest)(nil),              // 65: catchment.central.v1.BackupRequest
+	(*BackupPart)(nil),                 // 66: catchment.central.v1.BackupPart
+	nil,                                // 67: catchment.central.v1.Hello.LabelsEntry
+	nil,                                // 68: catchment.central.v1.EdgeNeighbor.LabelsEntry
+	nil,                                // 69: catchment.central.v1.Intent.ReturnAfterEntry
+	nil,                                // 70: catchment.central.v1.Node.LabelsEntry
+	nil,                                // 71: catchment.central.v1.Selector.LabelsEntry
+	(*durationpb.Duration)(nil),        // 72: google.protobuf.Duration
+	(*timestamppb.Timestamp)(nil),      // 73: google.protobuf.Timestamp
 }
 var file_central_v1_central_proto_depIdxs = []int32{
 	1,   // 0: catchment.central.v1.EdgeMessage.hello:type_name -> catchment.central.v1.Hello
 	4,   // 1: catchment.central.v1.EdgeMessage.report:type_name -> catchment.central.v1.Report
 	2,   // 2: catchment.central.v1.Hello.neighbors:type_name -> catchment.central.v1.EdgeNeighbor
 	3,   // 3: catchment.central.v1.Hello.services:type_name -> catchment.central.v1.EdgeService
-	65,  // 4: catchment.central.v1.Hello.labels:type_name -> catchment.central.v1.Hello.LabelsEntry
-	66,  // 5: catchment.central.v1.EdgeNeighbor.labels:type_name -> catchment.central.v1.EdgeNeighbor.LabelsEntry
-	70,  // 6: catchment.central.v1.EdgeService.drain:type_name -> google.protobuf.Duration
-	71,  // 7: catchment.central.v1.Report.clock:type_name -> google.protobuf.Timestamp
+	67,  // 4: catchment.central.v1.Hello.labels:type_name -> catchment.central.v1.Hello.LabelsEntry
+	68,  // 5: catchment.central.v1.EdgeNeighbor.labels:type_name -> catchment.central.v1.EdgeNeighbor.LabelsEntry
+	72,  // 6: catchment.central.v1.EdgeService.drain:type_name -> google.protobuf.Duration
+	73,  // 7: catchment.central.v1.Report.clock:type_name -> google.protobuf.Timestamp
 	5,   // 8: catchment.central.v1.Report.services:type_name -> catchment.central.v1.ServiceReport
 	6,   // 9: catchment.central.v1.Report.links:type_name -> catchment.central.v1.LinkReport
 	7,   // 10: catchment.central.v1.Report.neighbors:type_name -> catchment.central.v1.NeighborReport
 	8,   // 11: catchment.central.v1.Report.windows:type_name -> catchment.central.v1.WindowReport
 	9,   // 12: catchment.central.v1.Report.wants:type_name -> catchment.central.v1.GrantRequest
-	71,  // 13: catchment.central.v1.Report.moved:type_name -> google.protobuf.Timestamp
-	71,  // 14: catchment.central.v1.ServiceReport.since:type_name -> google.protobuf.Timestamp
-	71,  // 15: catchment.central.v1.WindowReport.since:type_name -> google.protobuf.Timestamp
-	71,  // 16: catchment.central.v1.Intent.sent:type_name -> google.protobuf.Timestamp
+	73,  // 13: catchment.central.v1.Report.moved:type_name -> google.protobuf.Timestamp
+	73,  // 14: catchment.central.v1.ServiceReport.since:type_name -> google.protobuf.Timestamp
+	73,  // 15: catchment.central.v1.WindowReport.since:type_name -> google.protobuf.Timestamp
+	73,  // 16: catchment.central.v1.Intent.sent:type_name -> google.protobuf.Timestamp
 	15,  // 17: catchment.central.v1.Intent.tags:type_name -> catchment.central.v1.Tag
-	26,  // 18: catchment.central.v1.Intent.windows:type_name -> catchment.central.v1.Window
-	40,  // 19: catchment.central.v1.Intent.overrides:type_name -> catchment.central.v1.FleetOverride
-	48,  // 20: catchment.central.v1.Intent.grants:type_name -> catchment.central.v1.Grant
+	27,  // 18: catchment.central.v1.Intent.windows:type_name -> catchment.central.v1.Window
+	41,  // 19: catchment.central.v1.Intent.overrides:type_name -> catchment.central.v1.FleetOverride
+	50,  // 20: catchment.central.v1.Intent.grants:type_name -> catchment.central.v1.Grant
 	11,  // 21: catchment.central.v1.Intent.refusals:type_name -> catchment.central.v1.Refusal
 	12,  // 22: catchment.central.v1.Intent.shares:type_name -> catchment.central.v1.LedgerShare
-	71,  // 23: catchment.central.v1.Intent.others_moved:type_name -> google.protobuf.Timestamp
-	67,  // 24: catchment.central.v1.Intent.return_after:type_name -> catchment.central.v1.Intent.ReturnAfterEntry
-	71,  // 25: catchment.central.v1.Intent.room_at:type_name -> google.protobuf.Timestamp
-	71,  // 26: catchment.central.v1.Tag.since:type_name -> google.protobuf.Timestamp
-	71,  // 27: catchment.central.v1.Tag.after:type_name -> google.protobuf.Timestamp
+	73,  // 23: catchment.central.v1.Intent.others_moved:type_name -> google.protobuf.Timestamp
+	69,  // 24: catchment.central.v1.Intent.return_after:type_name -> catchment.central.v1.Intent.ReturnAfterEntry
+	73,  // 25: catchment.central.v1.Intent.room_at:type_name -> google.protobuf.Timestamp
+	73,  // 26: catchment.central.v1.Tag.since:type_name -> google.protobuf.Timestamp
+	73,  // 27: catchment.central.v1.Tag.after:type_name -> google.protobuf.Timestamp
 	15,  // 28: catchment.central.v1.Node.tags:type_name -> catchment.central.v1.Tag
-	71,  // 29: catchment.central.v1.Node.last_seen:type_name -> google.protobuf.Timestamp
+	73,  // 29: catchment.central.v1.Node.last_seen:type_name -> google.protobuf.Timestamp
 	5,   // 30: catchment.central.v1.Node.services:type_name -> catchment.central.v1.ServiceReport
 	6,   // 31: catchment.central.v1.Node.links:type_name -> catchment.central.v1.LinkReport
 	2,   // 32: catchment.central.v1.Node.neighbors:type_name -> catchment.central.v1.EdgeNeighbor
-	68,  // 33: catchment.central.v1.Node.labels:type_name -> catchment.central.v1.Node.LabelsEntry
+	70,  // 33: catchment.central.v1.Node.labels:type_name -> catchment.central.v1.Node.LabelsEntry
 	7,   // 34: catchment.central.v1.Node.sessions:type_name -> catchment.central.v1.NeighborReport
 	8,   // 35: catchment.central.v1.Node.windows:type_name -> catchment.central.v1.WindowReport
-	16,  // 36: catchment.central.v1.ListNodesResponse.nodes:type_name -> catchment.central.v1.Node
-	70,  // 37: catchment.central.v1.CreateJoinTokenRequest.ttl:type_name -> google.protobuf.Duration
-	71,  // 38: catchment.central.v1.CreateJoinTokenResponse.expires:type_name -> google.protobuf.Timestamp
-	69,  // 39: catchment.central.v1.Selector.labels:type_name -> catchment.central.v1.Selector.LabelsEntry
-	25,  // 40: catchment.central.v1.Window.selector:type_name -> catchment.central.v1.Selector
-	71,  // 41: catchment.central.v1.Window.start:type_name -> google.protobuf.Timestamp
-	70,  // 42: catchment.central.v1.Window.duration:type_name -> google.protobuf.Duration
-	70,  // 43: catchment.central.v1.Window.lead:type_name -> google.protobuf.Duration
-	71,  // 44: catchment.central.v1.Window.created:type_name -> google.protobuf.Timestamp
-	71,  // 45: catchment.central.v1.Window.next_start:type_name -> google.protobuf.Timestamp
-	71,  // 46: catchment.central.v1.Window.next_end:type_name -> google.protobuf.Timestamp
-	28,  // 47: catchment.central.v1.Window.provider:type_name -> catchment.central.v1.Provider
-	71,  // 48: catchment.central.v1.Window.ended:type_name -> google.protobuf.Timestamp
-	27,  // 49: catchment.central.v1.Window.progress:type_name -> catchment.central.v1.WindowProgress
-	25,  // 50: catchment.central.v1.AddWindowRequest.selector:type_name -> catchment.central.v1.Selector
-	70,  // 51: catchment.central.v1.AddWindowRequest.duration:type_name -> google.protobuf.Duration
-	70,  // 52: catchment.central.v1.AddWindowRequest.lead:type_name -> google.protobuf.Duration
-	26,  // 53: catchment.central.v1.AddWindowResponse.window:type_name -> catchment.central.v1.Window
-	26,  // 54: catchment.central.v1.ListWindowsResponse.windows:type_name -> catchment.central.v1.Window
-	26,  // 55: catchment.central.v1.ImportWindowsResponse.proposals:type_name -> catchment.central.v1.Window
-	38,  // 56: catchment.central.v1.ImportWindowsResponse.problems:type_name -> catchment.central.v1.ImportProblem
-	70,  // 57: catchment.central.v1.ConfirmWindowRequest.lead:type_name -> google.protobuf.Duration
-	25,  // 58: catchment.central.v1.FleetOverride.selector:type_name -> catchment.central.v1.Selector
-	71,  // 59: catchment.central.v1.FleetOverride.since:type_name -> google.protobuf.Timestamp
-	71,  // 60: catchment.central.v1.FleetOverride.until:type_name -> google.protobuf.Timestamp
-	25,  // 61: catchment.central.v1.SetFleetOverrideRequest.selector:type_name -> catchment.central.v1.Selector
-	70,  // 62: catchment.central.v1.SetFleetOverrideRequest.duration:type_name -> google.protobuf.Duration
-	40,  // 63: catchment.central.v1.ListFleetOverridesResponse.overrides:type_name -> catchment.central.v1.FleetOverride
-	71,  // 64: catchment.central.v1.FleetStatus.at:type_name -> google.protobuf.Timestamp
-	47,  // 65: catchment.central.v1.FleetStatus.services:type_name -> catchment.central.v1.FleetService
-	48,  // 66: catchment.central.v1.FleetStatus.grants:type_name -> catchment.central.v1.Grant
-	16,  // 67: catchment.central.v1.FleetStatus.nodes:type_name -> catchment.central.v1.Node
-	40,  // 68: catchment.central.v1.FleetStatus.overrides:type_name -> catchment.central.v1.FleetOverride
-	71,  // 69: catchment.central.v1.Grant.issued:type_name -> google.protobuf.Timestamp
-	70,  // 70: catchment.central.v1.Grant.ttl:type_name -> google.protobuf.Duration
-	48,  // 71: catchment.central.v1.ListGrantsResponse.grants:type_name -> catchment.central.v1.Grant
-	56,  // 72: catchment.central.v1.PlanResponse.landings:type_name -> catchment.central.v1.Landing
-	71,  // 73: catchment.central.v1.HistoryRequest.at:type_name -> google.protobuf.Timestamp
-	71,  // 74: catchment.central.v1.AuditRecord.at:type_name -> google.protobuf.Timestamp
-	58,  // 75: catchment.central.v1.ListAuditResponse.records:type_name -> catchment.central.v1.AuditRecord
-	71,  // 76: catchment.central.v1.VerifyAuditResponse.pruned_at:type_name -> google.protobuf.Timestamp
-	71,  // 77: catchment.central.v1.Intent.ReturnAfterEntry.value:type_name -> google.protobuf.Timestamp
-	0,   // 78: catchment.central.v1.Edges.Connect:input_type -> catchment.central.v1.EdgeMessage
-	13,  // 79: catchment.central.v1.Edges.Join:input_type -> catchment.central.v1.JoinRequest
-	17,  // 80: catchment.central.v1.Fleet.ListNodes:input_type -> catchment.central.v1.ListNodesRequest
-	19,  // 81: catchment.central.v1.Fleet.GetNode:input_type -> catchment.central.v1.GetNodeRequest
-	20,  // 82: catchment.central.v1.Fleet.TagNode:input_type -> catchment.central.v1.TagNodeRequest
-	21,  // 83: catchment.central.v1.Fleet.UntagNode:input_type -> catchment.central.v1.UntagNodeRequest
-	22,  // 84: catchment.central.v1.Fleet.SetNode:input_type -> catchment.central.v1.SetNodeRequest
-	23,  // 85: catchment.central.v1.Fleet.CreateJoinToken:input_type -> catchment.central.v1.CreateJoinTokenRequest
-	29,  // 86: catchment.central.v1.Fleet.AddWindow:input_type -> catchment.central.v1.AddWindowRequest
-	31,  // 87: catchment.central.v1.Fleet.ListWindows:input_type -> catchment.central.v1.ListWindowsRequest
-	33,  // 88: catchment.central.v1.Fleet.GetWindow:input_type -> catchment.central.v1.GetWindowRequest
-	34,  // 89: catchment.central.v1.Fleet.EndWindow:input_type -> catchment.central.v1.EndWindowRequest
-	35,  // 90: catchment.central.v1.Fleet.CancelWindow:input_type -> catchment.central.v1.CancelWindowRequest
-	36,  // 91: catchment.central.v1.Fleet.ImportWindows:input_type -> catchment.central.v1.ImportWindowsRequest
-	39,  // 92: catchment.central.v1.Fleet.ConfirmWindow:input_type -> catchment.central.v1.ConfirmWindowRequest
-	41,  // 93: catchment.central.v1.Fleet.SetFleetOverride:input_type -> catchment.central.v1.SetFleetOverrideRequest
-	42,  // 94: catchment.central.v1.Fleet.ClearFleetOverride:input_type -> catchment.central.v1.ClearFleetOverrideRequest
-	43,  // 95: catchment.central.v1.Fleet.ListFleetOverrides:input_type -> catchment.central.v1.ListFleetOverridesRequest
-	45,  // 96: catchment.central.v1.Fleet.GetFleet:input_type -> catchment.central.v1.GetFleetRequest
-	52,  // 97: catchment.central.v1.Fleet.Freeze:input_type -> catchment.central.v1.FreezeRequest
-	53,  // 98: catchment.central.v1.Fleet.Thaw:input_type -> catchment.central.v1.ThawRequest
-	49,  // 99: catchment.central.v1.Fleet.ListGrants:input_type -> catchment.central.v1.ListGrantsRequest
-	51,  // 100: catchment.central.v1.Fleet.RevokeGrant:input_type -> catchment.central.v1.RevokeGrantRequest
-	54,  // 101: catchment.central.v1.Fleet.Plan:input_type -> catchment.central.v1.PlanRequest
-	57,  // 102: catchment.central.v1.Fleet.History:input_type -> catchment.central.v1.HistoryRequest
-	45,  // 103: catchment.central.v1.Fleet.Watch:input_type -> catchment.central.v1.GetFleetRequest
-	59,  // 104: catchment.central.v1.Fleet.ListAudit:input_type -> catchment.central.v1.ListAuditRequest
-	61,  // 105: catchment.central.v1.Fleet.VerifyAudit:input_type -> catchment.central.v1.VerifyAuditRequest
-	63,  // 106: catchment.central.v1.Fleet.Backup:input_type -> catchment.central.v1.BackupRequest
-	10,  // 107: catchment.central.v1.Edges.Connect:output_type -> catchment.central.v1.Intent
-	14,  // 108: catchment.central.v1.Edges.Join:output_type -> catchment.central.v1.JoinResponse
-	18,  // 109: catchment.central.v1.Fleet.ListNodes:output_type -> catchment.central.v1.ListNodesResponse
-	16,  // 110: catchment.central.v1.Fleet.GetNode:output_type -> catchment.central.v1.Node
-	16,  // 111: catchment.central.v1.Fleet.TagNode:output_type -> catchment.central.v1.Node
-	16,  // 112: catchment.central.v1.Fleet.UntagNode:output_type -> catchment.central.v1.Node
-	16,  // 113: catchment.central.v1.Fleet.SetNode:output_type -> catchment.central.v1.Node
-	24,  // 114: catchment.central.v1.Fleet.CreateJoinToken:output_type -> catchment.central.v1.CreateJoinTokenResponse
-	30,  // 115: catchment.central.v1.Fleet.AddWindow:output_type -> catchment.central.v1.AddWindowResponse
-	32,  // 116: catchment.central.v1.Fleet.ListWindows:output_type -> catchment.central.v1.ListWindowsResponse
-	26,  // 117: catchment.central.v1.Fleet.GetWindow:output_type -> catchment.central.v1.Window
-	26,  // 118: catchment.central.v1.Fleet.EndWindow:output_type -> catchment.central.v1.Window
-	26,  // 119: catchment.central.v1.Fleet.CancelWindow:output_type -> catchment.central.v1.Window
-	37,  // 120: catchment.central.v1.Fleet.ImportWindows:output_type -> catchment.central.v1.ImportWindowsResponse
-	30,  // 121: catchment.central.v1.Fleet.ConfirmWindow:output_type -> catchment.central.v1.AddWindowResponse
-	40,  // 122: catchment.central.v1.Fleet.SetFleetOverride:output_type -> catchment.central.v1.FleetOverride
-	40,  // 123: catchment.central.v1.Fleet.ClearFleetOverride:output_type -> catchment.central.v1.FleetOverride
-	44,  // 124: catchment.central.v1.Fleet.ListFleetOverrides:output_type -> catchment.central.v1.ListFleetOverridesResponse
-	46,  // 125: catchment.central.v1.Fleet.GetFleet:output_type -> catchment.central.v1.FleetStatus
-	46,  // 126: catchment.central.v1.Fleet.Freeze:output_type -> catchment.central.v1.FleetStatus
-	46,  // 127: catchment.central.v1.Fleet.Thaw:output_type -> catchment.central.v1.FleetStatus
-	50,  // 128: catchment.central.v1.Fleet.ListGrants:output_type -> catchment.central.v1.ListGrantsResponse
-	48,  // 129: catchment.central.v1.Fleet.RevokeGrant:output_type -> catchment.central.v1.Grant
-	55,  // 130: catchment.central.v1.Fleet.Plan:output_type -> catchment.central.v1.PlanResponse
-	46,  // 131: catchment.central.v1.Fleet.History:output_type -> catchment.central.v1.FleetStatus
-	46,  // 132: catchment.central.v1.Fleet.Watch:output_type -> catchment.central.v1.FleetStatus
-	60,  // 133: catchment.central.v1.Fleet.ListAudit:output_type -> catchment.central.v1.ListAuditResponse
-	62,  // 134: catchment.central.v1.Fleet.VerifyAudit:output_type -> catchment.central.v1.VerifyAuditResponse
-	64,  // 135: catchment.central.v1.Fleet.Backup:output_type -> catchment.central.v1.BackupPart
-	107, // [107:136] is the sub-list for method output_type
-	78,  // [78:107] is the sub-list for method input_type
-	78,  // [78:78] is the sub-list for extension type_name
-	78,  // [78:78] is the sub-list for extension extendee
-	0,   // [0:78] is the sub-list for field type_name
+	17,  // 36: catchment.central.v1.Node.unseen:type_name -> catchment.central.v1.Unseen
+	73,  // 37: catchment.central.v1.Unseen.since:type_name -> google.protobuf.Timestamp
+	16,  // 38: catchment.central.v1.ListNodesResponse.nodes:type_name -> catchment.central.v1.Node
+	72,  // 39: catchment.central.v1.CreateJoinTokenRequest.ttl:type_name -> google.protobuf.Duration
+	73,  // 40: catchment.central.v1.CreateJoinTokenResponse.expires:type_name -> google.protobuf.Timestamp
+	71,  // 41: catchment.central.v1.Selector.labels:type_name -> catchment.central.v1.Selector.LabelsEntry
+	26,  // 42: catchment.central.v1.Window.selector:type_name -> catchment.central.v1.Selector
+	73,  // 43: catchment.central.v1.Window.start:type_name -> google.protobuf.Timestamp
+	72,  // 44: catchment.central.v1.Window.duration:type_name -> google.protobuf.Duration
+	72,  // 45: catchment.central.v1.Window.lead:type_name -> google.protobuf.Duration
+	73,  // 46: catchment.central.v1.Window.created:type_name -> google.protobuf.Timestamp
+	73,  // 47: catchment.central.v1.Window.next_start:type_name -> google.protobuf.Timestamp
+	73,  // 48: catchment.central.v1.Window.next_end:type_name -> google.protobuf.Timestamp
+	29,  // 49: catchment.central.v1.Window.provider:type_name -> catchment.central.v1.Provider
+	73,  // 50: catchment.central.v1.Window.ended:type_name -> google.protobuf.Timestamp
+	28,  // 51: catchment.central.v1.Window.progress:type_name -> catchment.central.v1.WindowProgress
+	26,  // 52: catchment.central.v1.AddWindowRequest.selector:type_name -> catchment.central.v1.Selector
+	72,  // 53: catchment.central.v1.AddWindowRequest.duration:type_name -> google.protobuf.Duration
+	72,  // 54: catchment.central.v1.AddWindowRequest.lead:type_name -> google.protobuf.Duration
+	27,  // 55: catchment.central.v1.AddWindowResponse.window:type_name -> catchment.central.v1.Window
+	27,  // 56: catchment.central.v1.ListWindowsResponse.windows:type_name -> catchment.central.v1.Window
+	27,  // 57: catchment.central.v1.ImportWindowsResponse.proposals:type_name -> catchment.central.v1.Window
+	39,  // 58: catchment.central.v1.ImportWindowsResponse.problems:type_name -> catchment.central.v1.ImportProblem
+	72,  // 59: catchment.central.v1.ConfirmWindowRequest.lead:type_name -> google.protobuf.Duration
+	26,  // 60: catchment.central.v1.FleetOverride.selector:type_name -> catchment.central.v1.Selector
+	73,  // 61: catchment.central.v1.FleetOverride.since:type_name -> google.protobuf.Timestamp
+	73,  // 62: catchment.central.v1.FleetOverride.until:type_name -> google.protobuf.Timestamp
+	26,  // 63: catchment.central.v1.SetFleetOverrideRequest.selector:type_name -> catchment.central.v1.Selector
+	72,  // 64: catchment.central.v1.SetFleetOverrideRequest.duration:type_name -> google.protobuf.Duration
+	41,  // 65: catchment.central.v1.ListFleetOverridesResponse.overrides:type_name -> catchment.central.v1.FleetOverride
+	73,  // 66: catchment.central.v1.FleetStatus.at:type_name -> google.protobuf.Timestamp
+	49,  // 67: catchment.central.v1.FleetStatus.services:type_name -> catchment.central.v1.FleetService
+	50,  // 68: catchment.central.v1.FleetStatus.grants:type_name -> catchment.central.v1.Grant
+	16,  // 69: catchment.central.v1.FleetStatus.nodes:type_name -> catchment.central.v1.Node
+	41,  // 70: catchment.central.v1.FleetStatus.overrides:type_name -> catchment.central.v1.FleetOverride
+	48,  // 71: catchment.central.v1.FleetStatus.views:type_name -> catchment.central.v1.OutsideView
+	73,  // 72: catchment.central.v1.OutsideView.since:type_name -> google.protobuf.Timestamp
+	73,  // 73: catchment.central.v1.Grant.issued:type_name -> google.protobuf.Timestamp
+	72,  // 74: catchment.central.v1.Grant.ttl:type_name -> google.protobuf.Duration
+	50,  // 75: catchment.central.v1.ListGrantsResponse.grants:type_name -> catchment.central.v1.Grant
+	58,  // 76: catchment.central.v1.PlanResponse.landings:type_name -> catchment.central.v1.Landing
+	73,  // 77: catchment.central.v1.HistoryRequest.at:type_name -> google.protobuf.Timestamp
+	73,  // 78: catchment.central.v1.AuditRecord.at:type_name -> google.protobuf.Timestamp
+	60,  // 79: catchment.central.v1.ListAuditResponse.records:type_name -> catchment.central.v1.AuditRecord
+	73,  // 80: catchment.central.v1.VerifyAuditResponse.pruned_at:type_name -> google.protobuf.Timestamp
+	73,  // 81: catchment.central.v1.Intent.ReturnAfterEntry.value:type_name -> google.protobuf.Timestamp
+	0,   // 82: catchment.central.v1.Edges.Connect:input_type -> catchment.central.v1.EdgeMessage
+	13,  // 83: catchment.central.v1.Edges.Join:input_type -> catchment.central.v1.JoinRequest
+	18,  // 84: catchment.central.v1.Fleet.ListNodes:input_type -> catchment.central.v1.ListNodesRequest
+	20,  // 85: catchment.central.v1.Fleet.GetNode:input_type -> catchment.central.v1.GetNodeRequest
+	21,  // 86: catchment.central.v1.Fleet.TagNode:input_type -> catchment.central.v1.TagNodeRequest
+	22,  // 87: catchment.central.v1.Fleet.UntagNode:input_type -> catchment.central.v1.UntagNodeRequest
+	23,  // 88: catchment.central.v1.Fleet.SetNode:input_type -> catchment.central.v1.SetNodeRequest
+	24,  // 89: catchment.central.v1.Fleet.CreateJoinToken:input_type -> catchment.central.v1.CreateJoinTokenRequest
+	30,  // 90: catchment.central.v1.Fleet.AddWindow:input_type -> catchment.central.v1.AddWindowRequest
+	32,  // 91: catchment.central.v1.Fleet.ListWindows:input_type -> catchment.central.v1.ListWindowsRequest
+	34,  // 92: catchment.central.v1.Fleet.GetWindow:input_type -> catchment.central.v1.GetWindowRequest
+	35,  // 93: catchment.central.v1.Fleet.EndWindow:input_type -> catchment.central.v1.EndWindowRequest
+	36,  // 94: catchment.central.v1.Fleet.CancelWindow:input_type -> catchment.central.v1.CancelWindowRequest
+	37,  // 95: catchment.central.v1.Fleet.ImportWindows:input_type -> catchment.central.v1.ImportWindowsRequest
+	40,  // 96: catchment.central.v1.Fleet.ConfirmWindow:input_type -> catchment.central.v1.ConfirmWindowRequest
+	42,  // 97: catchment.central.v1.Fleet.SetFleetOverride:input_type -> catchment.central.v1.SetFleetOverrideRequest
+	43,  // 98: catchment.central.v1.Fleet.ClearFleetOverride:input_type -> catchment.central.v1.ClearFleetOverrideRequest
+	44,  // 99: catchment.central.v1.Fleet.ListFleetOverrides:input_type -> catchment.central.v1.ListFleetOverridesRequest
+	46,  // 100: catchment.central.v1.Fleet.GetFleet:input_type -> catchment.central.v1.GetFleetRequest
+	54,  // 101: catchment.central.v1.Fleet.Freeze:input_type -> catchment.central.v1.FreezeRequest
+	55,  // 102: catchment.central.v1.Fleet.Thaw:input_type -> catchment.central.v1.ThawRequest
+	51,  // 103: catchment.central.v1.Fleet.ListGrants:input_type -> catchment.central.v1.ListGrantsRequest
+	53,  // 104: catchment.central.v1.Fleet.RevokeGrant:input_type -> catchment.central.v1.RevokeGrantRequest
+	56,  // 105: catchment.central.v1.Fleet.Plan:input_type -> catchment.central.v1.PlanRequest
+	59,  // 106: catchment.central.v1.Fleet.History:input_type -> catchment.central.v1.HistoryRequest
+	46,  // 107: catchment.central.v1.Fleet.Watch:input_type -> catchment.central.v1.GetFleetRequest
+	61,  // 108: catchment.central.v1.Fleet.ListAudit:input_type -> catchment.central.v1.ListAuditRequest
+	63,  // 109: catchment.central.v1.Fleet.VerifyAudit:input_type -> catchment.central.v1.VerifyAuditRequest
+	65,  // 110: catchment.central.v1.Fleet.Backup:input_type -> catchment.central.v1.BackupRequest
+	10,  // 111: catchment.central.v1.Edges.Connect:output_type -> catchment.central.v1.Intent
+	14,  // 112: catchment.central.v1.Edges.Join:output_type -> catchment.central.v1.JoinResponse
+	19,  // 113: catchment.central.v1.Fleet.ListNodes:output_type -> catchment.central.v1.ListNodesResponse
+	16,  // 114: catchment.central.v1.Fleet.GetNode:output_type -> catchment.central.v1.Node
+	16,  // 115: catchment.central.v1.Fleet.TagNode:output_type -> catchment.central.v1.Node
+	16,  // 116: catchment.central.v1.Fleet.UntagNode:output_type -> catchment.central.v1.Node
+	16,  // 117: catchment.central.v1.Fleet.SetNode:output_type -> catchment.central.v1.Node
+	25,  // 118: catchment.central.v1.Fleet.CreateJoinToken:output_type -> catchment.central.v1.CreateJoinTokenResponse
+	31,  // 119: catchment.central.v1.Fleet.AddWindow:output_type -> catchment.central.v1.AddWindowResponse
+	33,  // 120: catchment.central.v1.Fleet.ListWindows:output_type -> catchment.central.v1.ListWindowsResponse
+	27,  // 121: catchment.central.v1.Fleet.GetWindow:output_type -> catchment.central.v1.Window
+	27,  // 122: catchment.central.v1.Fleet.EndWindow:output_type -> catchment.central.v1.Window
+	27,  // 123: catchment.central.v1.Fleet.CancelWindow:output_type -> catchment.central.v1.Window
+	38,  // 124: catchment.central.v1.Fleet.ImportWindows:output_type -> catchment.central.v1.ImportWindowsResponse
+	31,  // 125: catchment.central.v1.Fleet.ConfirmWindow:output_type -> catchment.central.v1.AddWindowResponse
+	41,  // 126: catchment.central.v1.Fleet.SetFleetOverride:output_type -> catchment.central.v1.FleetOverride
+	41,  // 127: catchment.central.v1.Fleet.ClearFleetOverride:output_type -> catchment.central.v1.FleetOverride
+	45,  // 128: catchment.central.v1.Fleet.ListFleetOverrides:output_type -> catchment.central.v1.ListFleetOverridesResponse
+	47,  // 129: catchment.central.v1.Fleet.GetFleet:output_type -> catchment.central.v1.FleetStatus
+	47,  // 130: catchment.central.v1.Fleet.Freeze:output_type -> catchment.central.v1.FleetStatus
+	47,  // 131: catchment.central.v1.Fleet.Thaw:output_type -> catchment.central.v1.FleetStatus
+	52,  // 132: catchment.central.v1.Fleet.ListGrants:output_type -> catchment.central.v1.ListGrantsResponse
+	50,  // 133: catchment.central.v1.Fleet.RevokeGrant:output_type -> catchment.central.v1.Grant
+	57,  // 134: catchment.central.v1.Fleet.Plan:output_type -> catchment.central.v1.PlanResponse
+	47,  // 135: catchment.central.v1.Fleet.History:output_type -> catchment.central.v1.FleetStatus
+	47,  // 136: catchment.central.v1.Fleet.Watch:output_type -> catchment.central.v1.FleetStatus
+	62,  // 137: catchment.central.v1.Fleet.ListAudit:output_type -> catchment.central.v1.ListAuditResponse
+	64,  // 138: catchment.central.v1.Fleet.VerifyAudit:output_type -> catchment.central.v1.VerifyAuditResponse
+	66,  // 139: catchment.central.v1.Fleet.Backup:output_type -> catchment.central.v1.BackupPart
+	111, // [111:140] is the sub-list for method output_type
+	82,  // [82:111] is the sub-list for method input_type
+	82,  // [82:82] is the sub-list for extension type_name
+	82,  // [82:82] is the sub-list for extension extendee
+	0,   // [0:82] is the sub-list for field type_name
 }
 
 func init() { file_central_v1_central_proto_init() }
@@ -5572,16 +5797,17 @@ func file_central_v1_central_proto_init() {
 	file_central_v1_central_proto_msgTypes[10].OneofWrappers = []any{}
 	file_central_v1_central_proto_msgTypes[15].OneofWrappers = []any{}
 	file_central_v1_central_proto_msgTypes[16].OneofWrappers = []any{}
-	file_central_v1_central_proto_msgTypes[22].OneofWrappers = []any{}
-	file_central_v1_central_proto_msgTypes[26].OneofWrappers = []any{}
-	file_central_v1_central_proto_msgTypes[40].OneofWrappers = []any{}
+	file_central_v1_central_proto_msgTypes[23].OneofWrappers = []any{}
+	file_central_v1_central_proto_msgTypes[27].OneofWrappers = []any{}
+	file_central_v1_central_proto_msgTypes[41].OneofWrappers = []any{}
+	file_central_v1_central_proto_msgTypes[48].OneofWrappers = []any{}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_central_v1_central_proto_rawDesc), len(file_central_v1_central_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   70,
+			NumMessages:   72,
 			NumExtensions: 0,
 			NumServices:   2,
 		},
