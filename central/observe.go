@@ -122,14 +122,16 @@ func (w *world) observed(states []bmp.State, now time.Time) change {
 // sees is which services of the nodes a view has, in which families.
 func (w *world) sees(s bmp.State, nodes []string, tags fleetTags) map[string][]string {
 	by := map[netip.Prefix][]bmp.Route{}
+	reach := false // tags reach the view
 	for _, r := range s.Routes {
 		by[r.Prefix] = append(by[r.Prefix], r)
+		reach = reach || slices.ContainsFunc(r.Communities, tags.has)
 	}
 	out := map[string][]string{}
 	for _, node := range nodes {
 		h := w.nodes.get(node).hello()
 		has := func(p netip.Prefix) bool {
-			return slices.ContainsFunc(by[p], func(r bmp.Route) bool { return tags.of(node, h, r) })
+			return slices.ContainsFunc(by[p], func(r bmp.Route) bool { return tags.of(node, h, r, reach) })
 		}
 		for _, service := range servicesOf(h) {
 			prefixes := prefixesOf(h, service)
@@ -166,18 +168,20 @@ func (w *world) fleetTags(now time.Time) fleetTags {
 	return t
 }
 
-// of reports whether a route is a node's: it has a tag of the node, or none of the
-// fleet's and the path of one that the node announces. Where communities do not reach a
-// view, the path is all that tells.
-func (t fleetTags) of(node string, h *centralv1.Hello, r bmp.Route) bool {
-	others := false
-	for _, c := range r.Communities {
-		if t.by[node][c] {
-			return true
-		}
-		others = others || t.all[c]
+func (t fleetTags) has(v community.Value) bool { return t.all[v] }
+
+// of reports whether a route of a view is a node's: it has a tag of the node. Of a node
+// without one, and where tags do not reach the view, the path is all that tells: that of
+// a route which the node announces, and no tag of another's.
+func (t fleetTags) of(node string, h *centralv1.Hello, r bmp.Route, reach bool) bool {
+	own := t.by[node]
+	if slices.ContainsFunc(r.Communities, func(c community.Value) bool { return own[c] }) {
+		return true
 	}
-	return !others && slices.ContainsFunc(h.GetNeighbors(), func(n *centralv1.EdgeNeighbor) bool { return n.GetAsn() == heardBy(r, h.GetAsn()) })
+	if len(own) > 0 && reach || slices.ContainsFunc(r.Communities, t.has) {
+		return false
+	}
+	return slices.ContainsFunc(h.GetNeighbors(), func(n *centralv1.EdgeNeighbor) bool { return n.GetAsn() == heardBy(r, h.GetAsn()) })
 }
 
 // heardBy is the AS that has a route of us, or 0 where it is not ours: the last one in

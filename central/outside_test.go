@@ -320,29 +320,32 @@ func TestWhoseRouteItIs(t *testing.T) {
 		path  update.Path
 		at    uint32
 		tag   string
+		reach bool // tags reach the view
 		want  bool
 	}{
-		{"its tag", "n01", h, seq(1, 2, 3), 65009, "57629:101", true},
-		{"another's tag", "n01", h, seq(57629), 65001, "57629:102", false},
-		{"another's tag, and it has none", "n03", h, seq(57629), 65001, "57629:102", false},
-		{"a community that is nobody's tag", "n01", h, seq(57629), 65001, "65001:1", true},
-		{"no tag, at its neighbour", "n01", h, seq(57629), 65001, "", true},
-		{"no tag, prepended", "n03", h, seq(57629, 57629), 65002, "", true},
-		{"no tag, as FRR 8 tells it", "n03", h, seq(65001, 57629), 65001, "", true},
-		{"no tag, behind its neighbour", "n03", h, seq(65100, 65002, 57629), 65009, "", true},
-		{"no tag, behind another AS", "n03", h, seq(65100, 65003, 57629), 65009, "", false},
-		{"no tag, at another AS", "n03", h, seq(57629), 65003, "", false},
-		{"of another origin", "n03", h, seq(65001, 64500), 65001, "", false},
-		{"a set before us", "n03", h, update.Path{{Type: update.Set, ASNs: []uint32{65001}}, {Type: update.Sequence, ASNs: []uint32{57629}}}, 65009, "", false},
-		{"a confederation before us", "n03", h, update.Path{{Type: update.ConfedSequence, ASNs: []uint32{64512}}, {Type: update.Sequence, ASNs: []uint32{57629}}}, 65001, "", true},
-		{"within our AS", "n03", own, nil, 57629, "", true},
-		{"within another AS", "n03", own, nil, 65001, "", false},
+		{"its tag", "n01", h, seq(1, 2, 3), 65009, "57629:101", true, true},
+		{"another's tag", "n01", h, seq(57629), 65001, "57629:102", true, false},
+		{"another's tag, and it has none", "n03", h, seq(57629), 65001, "57629:102", true, false},
+		{"a community that is nobody's tag", "n01", h, seq(57629), 65001, "65001:1", false, true},
+		{"no tag, at its neighbour", "n01", h, seq(57629), 65001, "", false, true},
+		{"no tag, where tags reach the view", "n01", h, seq(57629), 65001, "", true, false},
+		{"no tag, of a node without one, where tags reach the view", "n03", h, seq(57629), 65001, "", true, true},
+		{"no tag, prepended", "n03", h, seq(57629, 57629), 65002, "", false, true},
+		{"no tag, as FRR 8 tells it", "n03", h, seq(65001, 57629), 65001, "", false, true},
+		{"no tag, behind its neighbour", "n03", h, seq(65100, 65002, 57629), 65009, "", false, true},
+		{"no tag, behind another AS", "n03", h, seq(65100, 65003, 57629), 65009, "", false, false},
+		{"no tag, at another AS", "n03", h, seq(57629), 65003, "", false, false},
+		{"of another origin", "n03", h, seq(65001, 64500), 65001, "", false, false},
+		{"a set before us", "n03", h, update.Path{{Type: update.Set, ASNs: []uint32{65001}}, {Type: update.Sequence, ASNs: []uint32{57629}}}, 65009, "", false, false},
+		{"a confederation before us", "n03", h, update.Path{{Type: update.ConfedSequence, ASNs: []uint32{64512}}, {Type: update.Sequence, ASNs: []uint32{57629}}}, 65001, "", false, true},
+		{"within our AS", "n03", own, nil, 57629, "", false, true},
+		{"within another AS", "n03", own, nil, 65001, "", false, false},
 	} {
 		r := bmp.Route{Path: c.path, PeerASN: 1, LocalASN: c.at}
 		if c.tag != "" {
 			r.Communities = community.NewSet(value(c.tag))
 		}
-		if got := tags.of(c.node, c.hello, r); got != c.want {
+		if got := tags.of(c.node, c.hello, r, c.reach); got != c.want {
 			t.Errorf("%s: %v", c.name, got)
 		}
 	}

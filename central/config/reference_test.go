@@ -46,6 +46,25 @@ func TestTheReferenceHasEveryKeyAndNoOther(t *testing.T) {
 	}
 }
 
+// TestTheExampleOfThePageAboutBMPIsGood parses it.
+func TestTheExampleOfThePageAboutBMPIsGood(t *testing.T) {
+	page, err := pages.Read("docs/howto/see-from-outside.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, b := range page.Blocks() {
+		if b.Lang != "yaml" {
+			continue
+		}
+		c, err := Parse(page.Path, []byte("data: store\n"+b.Text), "/etc/catchment-central")
+		if err != nil || c.BMP == nil || len(c.BMP.Views) != 1 || c.BMP.Grace != DefaultGrace || c.BMP.Views[0].Policy != DefaultPolicy {
+			t.Errorf("%+v, %v", c, err)
+		}
+		return
+	}
+	t.Error("the page has no example")
+}
+
 // TestTheExampleOfTheReferenceHasEveryKey parses it.
 func TestTheExampleOfTheReferenceHasEveryKey(t *testing.T) {
 	page, err := pages.Read(referencePage)

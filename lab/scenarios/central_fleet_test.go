@@ -30,8 +30,9 @@ type governed struct {
 	frr     *netlab.FRR
 	bird    *netlab.BIRD
 	centres []*centre
-	pki     string // folder of the CA and of the operators' certificates, seen by all nodes
-	service string // as the edges have it
+	frrAddr netip.Addr // at mgmt, if it has a wire there
+	pki     string     // folder of the CA and of the operators' certificates, seen by all nodes
+	service string     // as the edges have it
 }
 
 type fleetEdge struct {
@@ -58,13 +59,14 @@ const (
 func (c *centre) address() string { return c.addr.String() + ":" + centrePort }
 
 // newGoverned starts the routers and makes a CA with a certificate for each role; edges and
-// centres are the test's to start.
-func newGoverned(t testing.TB, edges, centres int) *governed {
+// centres are the test's to start. With further lines for "router bgp" of FRR that has a wire
+// to mgmt, too.
+func newGoverned(t testing.TB, edges, centres int, more ...string) *governed {
 	t.Helper()
 	lab := netlab.New(t, netlab.FRRouting, netlab.BIRDRouting)
 	f := &governed{t: t, lab: lab, mgmt: lab.Node("mgmt"), service: video("vips: []", "checks: []", "drain: 2s")}
 	frr, bird := lab.Node("frr"), lab.Node("bird")
-	frrConfig := netlab.FRRConfig{ASN: frrASN, RouterID: "10.77.100.1"}
+	frrConfig := netlab.FRRConfig{ASN: frrASN, RouterID: "10.77.100.1", BGP: more}
 	birdConfig := netlab.BIRDConfig{ASN: birdASN, RouterID: "10.77.100.2"}
 	for i := 1; i <= edges; i++ {
 		e := &fleetEdge{name: fmt.Sprintf("msk%d", i)}
@@ -82,6 +84,9 @@ func newGoverned(t testing.TB, edges, centres int) *governed {
 	for i := 1; i <= centres; i++ {
 		node := lab.Node(fmt.Sprintf("c%d", i))
 		f.centres = append(f.centres, &centre{node: node, addr: f.wire(node)})
+	}
+	if len(more) > 0 {
+		f.frrAddr = f.wire(frr)
 	}
 	f.frr, f.bird = frr.FRR(frrConfig.String()), bird.BIRD(birdConfig.String())
 	f.pki = filepath.Join(t.TempDir(), "pki")

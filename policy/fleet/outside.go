@@ -2,9 +2,10 @@ package fleet
 
 import "time"
 
-// Recheck is how often a witness that lacks a node is asked again for all it has: what
-// it was told of changes may have got lost.
-const Recheck = 5 * time.Minute
+// Recheck is the longest time after which a witness that lacks a node is asked again for
+// all it has: it may have forgotten to tell that it has it again (FRR 8 does). It is asked
+// after the grace first, and ever more seldom, since to tell all is work.
+const Recheck = 10 * time.Minute
 
 // Unseen is the Reason of a service that is announced, and that nobody outside has: an
 // upstream filters it.
@@ -48,6 +49,7 @@ func Look(before Sight, witnesses []Witness, grace time.Duration, now time.Time)
 		s.Since = now
 	}
 	age, confirmed := now.Sub(s.Since), true
+	pause := min(max(grace, age/2), Recheck)
 	for _, w := range witnesses {
 		fresh := !w.Begun.Before(s.Since)
 		switch {
@@ -55,7 +57,7 @@ func Look(before Sight, witnesses []Witness, grace time.Duration, now time.Time)
 			return Sight{}
 		case fresh && !w.Spoke:
 			continue
-		case !fresh && age >= grace/2, fresh && now.Sub(w.Begun) >= Recheck:
+		case !fresh && age >= grace/2, fresh && now.Sub(w.Begun) >= pause:
 			s.Ask = append(s.Ask, w.View)
 		}
 		s.Views = append(s.Views, w.View)

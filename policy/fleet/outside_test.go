@@ -33,12 +33,16 @@ func TestWhatNoWitnessHasForTheGraceIsUnseen(t *testing.T) {
 		{"within half the grace", since(0), []Witness{lacks("a", -500)}, 29, Sight{Since: at(0), Views: a}},
 		{"asked again", since(0), []Witness{lacks("a", -500), lacks("b", 0)}, 30, Sight{Since: at(0), Views: both, Ask: a}},
 		{"within the grace, told again", since(0), []Witness{lacks("a", 31)}, 59, Sight{Since: at(0), Views: a}},
-		{"the grace is over, told again", since(0), []Witness{lacks("a", 31), lacks("b", 0)}, 60, Sight{Since: at(0), Views: both, Unseen: true}},
+		{"the grace is over, told again", since(0), []Witness{lacks("a", 31), lacks("b", 1)}, 60, Sight{Since: at(0), Views: both, Unseen: true}},
 		{"the grace is over, one has not told again", since(0), []Witness{lacks("a", 31), lacks("b", -1)}, 90, Sight{Since: at(0), Views: both, Ask: []string{"b"}}},
 		{"one has, and says nothing of the family", since(0), []Witness{lacks("a", 31), silent("b", 31)}, 60, Sight{Since: at(0), Views: a, Unseen: true}},
 		{"all say nothing of the family", since(0), []Witness{silent("a", 31)}, 90, since(0)},
 		{"it had said nothing before it was asked", since(0), []Witness{silent("a", -500)}, 90, Sight{Since: at(0), Views: a, Ask: a}},
-		{"asked from time to time", since(0), []Witness{lacks("a", 31)}, 331, Sight{Since: at(0), Views: a, Unseen: true, Ask: a}},
+		{"asked from time to time, not yet", since(0), []Witness{lacks("a", 31)}, 90, Sight{Since: at(0), Views: a, Unseen: true}},
+		{"asked from time to time", since(0), []Witness{lacks("a", 31)}, 91, Sight{Since: at(0), Views: a, Unseen: true, Ask: a}},
+		{"asked ever more seldom, not yet", since(0), []Witness{lacks("a", 300)}, 599, Sight{Since: at(0), Views: a, Unseen: true}},
+		{"asked ever more seldom", since(0), []Witness{lacks("a", 300)}, 600, Sight{Since: at(0), Views: a, Unseen: true, Ask: a}},
+		{"asked still", since(0), []Witness{lacks("a", 80000)}, 80600, Sight{Since: at(0), Views: a, Unseen: true, Ask: a}},
 		{"the clock was set back", since(100), []Witness{lacks("a", 31)}, 60, Sight{Since: at(60), Views: a}},
 	} {
 		if got := Look(c.before, c.witnesses, time.Minute, at(c.now)); !reflect.DeepEqual(got, c.want) {

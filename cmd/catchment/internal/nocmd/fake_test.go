@@ -167,6 +167,8 @@ func someFleet() *centralv1.FleetStatus {
 	return &centralv1.FleetStatus{At: at(0), Frozen: true, FrozenReason: "backbone", Connected: 1, Summary: "video: 1 of 2 nodes announce, spb1 is away for window w-1; the fleet is frozen: backbone.",
 		Services: []*centralv1.FleetService{{Name: "video", MinAnnouncing: 1, MaxWithdrawn: 0.5, Announcing: 1, Nodes: 2, Capacity: 10e9, Load: 9.1e9, WithdrawnCapacity: 0.5}},
 		Grants:   someGrants(), Nodes: []*centralv1.Node{someNode(), {Name: "spb1", State: "unseen", Disabled: true}},
+		Views: []*centralv1.OutsideView{{Name: "transit-a-rr", Connected: true, Since: at(-time.Hour), Router: "rr1", Peers: 3, Complete: []string{"ipv4", "ipv6"}, Sees: []string{"msk1", "spb1"}},
+			{Name: "transit-b", Since: at(-time.Minute), Reason: "the router closed the connection", Sees: []string{"msk1"}}},
 		Overrides: []*centralv1.FleetOverride{{Id: "o-1", Verb: "drain", Selector: &centralv1.Selector{Sites: []string{"spb"}}, Reason: "fire", By: "noc/anna", Until: at(time.Hour)}}}
 }
 

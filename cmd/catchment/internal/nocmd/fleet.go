@@ -64,6 +64,7 @@ func (g *group) fleetText(w io.Writer, m *centralv1.FleetStatus) {
 		grantsTable(w, m.GetGrants())
 	}
 	overridesTable(w, m.GetOverrides())
+	viewsTable(w, m.GetViews())
 	g.nodesTable(w, m.GetNodes())
 }
 
@@ -101,6 +102,20 @@ func overridesTable(w io.Writer, all []*centralv1.FleetOverride) {
 	grid := output.Grid{Titles: []string{"OVERRIDE", "VERB", "FOR", "UNTIL", "REASON", "BY"}}
 	for _, o := range all {
 		grid.Row(cells(o.GetId(), o.GetVerb(), whom(o.GetSelector()), clock(o.GetUntil()), o.GetReason(), o.GetBy())...)
+	}
+	_ = grid.Write(w) // a buffer takes everything
+}
+
+// viewsTable has the routers that tell what they have of the fleet.
+func viewsTable(w io.Writer, all []*centralv1.OutsideView) {
+	grid := output.Grid{Titles: []string{"VIEW", "CONNECTED", "SINCE", "ROUTER", "PEERS", "COMPLETE", "SEES", "REASON"}}
+	for _, v := range all {
+		connected := "no"
+		if v.GetConnected() {
+			connected = "yes"
+		}
+		grid.Row(cells(v.GetName(), connected, clock(v.GetSince()), v.GetRouter(), fmt.Sprint(v.GetPeers()), strings.Join(v.GetComplete(), " "),
+			strings.Join(v.GetSees(), " "), v.GetReason())...)
 	}
 	_ = grid.Write(w) // a buffer takes everything
 }

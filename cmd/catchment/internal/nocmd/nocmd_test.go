@@ -265,6 +265,11 @@ func TestWhatIsNotKnownIsNotShownAsZero(t *testing.T) {
 	if r := try(t, "", "--central", address, "node", "show", "msk1"); strings.Contains(r.stdout, "site") || !strings.Contains(r.stdout, "not connected: what follows is what it said last") {
 		t.Errorf("exit %d, %q", r.code, r.stdout)
 	}
+	f.answers["GetNode"] = &centralv1.Node{Name: "msk1", State: "unseen", Reason: "no_capacity", Connected: true, NoCapacity: "video: unseen at transit-a-rr (ipv4)",
+		Services: []*centralv1.ServiceReport{{Name: "video", State: "unseen"}}}
+	if r := try(t, "", "--central", address, "node", "show", "msk1"); strings.Contains(r.stdout, "not connected") || !strings.Contains(r.stdout, "no capacity: video: unseen at transit-a-rr (ipv4)\n") {
+		t.Errorf("exit %d, %q", r.code, r.stdout)
+	}
 	f.answers["GetFleet"] = &centralv1.FleetStatus{}
 	if r := try(t, "", "--central", address, "fleet", "limits"); r.stdout != "no node has a service\n" {
 		t.Errorf("%q", r.stdout)

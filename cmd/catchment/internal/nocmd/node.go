@@ -88,8 +88,11 @@ func nodeText(w io.Writer, n *centralv1.Node) {
 		fmt.Fprintf(w, "  site %s", n.GetSite())
 	}
 	fmt.Fprintf(w, "  AS %d  version %s  last seen %s\n", n.GetAsn(), n.GetVersion(), clock(n.GetLastSeen()))
-	if n.GetState() == "unseen" && len(n.GetServices()) > 0 {
+	if n.GetState() == "unseen" && !n.GetConnected() && len(n.GetServices()) > 0 {
 		fmt.Fprintln(w, "it is not connected: what follows is what it said last")
+	}
+	if n.GetNoCapacity() != "" {
+		fmt.Fprintf(w, "no capacity: %s\n", n.GetNoCapacity())
 	}
 	if n.GetDisabled() {
 		fmt.Fprintln(w, "disabled")
