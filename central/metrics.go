@@ -84,8 +84,9 @@ func (f *Fleet) Collect(ch chan<- prometheus.Metric) {
 			gauge(descUnseen, 1, k.node, k.service, k.family)
 		}
 	}
-	for _, view := range f.settings.Outside.Views {
-		gauge(descOutside, number(f.w.outsideOf(view.Name, now).Up), view.Name)
+	views := f.w.views(now)
+	for _, v := range f.settings.Outside.Views {
+		gauge(descOutside, number(views[v.Name].Up), v.Name)
 	}
 	v := f.view.Load()
 	if v == nil {

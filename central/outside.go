@@ -38,9 +38,13 @@ type OutsideView struct {
 
 // Station is what a bmp.Station does.
 type Station interface {
+	// States says how all views stand.
 	States(now time.Time) []bmp.State
+	// Want says of which prefixes a view's routes are wanted.
 	Want(prefixes map[string][]netip.Prefix)
+	// Again has a view tell all it has once more, and reports whether it could be asked.
 	Again(view string, now time.Time) bool
+	// Changed has a value after a state has changed.
 	Changed() <-chan struct{}
 }
 
@@ -74,29 +78,28 @@ func (d outsideDoc) witness(family string) bool {
 // sightKey is what is judged: the nodes' services by family.
 type sightKey struct{ node, service, family string }
 
-// outsideOf is how a view stands: at the centre that it is connected to, the newest of
+// views is how each view stands: at the centre that it is connected to, the newest of
 // those that are alive.
-func (w *world) outsideOf(view string, now time.Time) outsideDoc {
-	var best outsideDoc
+func (w *world) views(now time.Time) map[string]outsideDoc {
+	out := map[string]outsideDoc{}
 	for name, e := range w.outside {
-		replica, of := split(name)
-		if of != view || replica != w.settings.Replica && now.Sub(w.heard[replica]) >= replicaSilence {
+		replica, view := split(name)
+		if replica != w.settings.Replica && now.Sub(w.heard[replica]) >= replicaSilence {
 			continue
 		}
-		if d := e.doc; d.Up && !best.Up || d.Up == best.Up && d.Since.After(best.Since) {
-			best = d
+		if d, best := e.doc, out[view]; d.Up && !best.Up || d.Up == best.Up && d.Since.After(best.Since) {
+			out[view] = d
 		}
 	}
-	return best
+	return out
 }
 
 // look judges all that nodes announce by what the views have.
 func (w *world) look(now time.Time) map[sightKey]fleet.Sight {
 	out := map[sightKey]fleet.Sight{}
 	watched := map[string][]string{} // views by node
-	views := map[string]outsideDoc{}
+	views := w.views(now)
 	for _, v := range w.settings.Outside.Views {
-		views[v.Name] = w.outsideOf(v.Name, now)
 		for _, node := range v.Sees {
 			watched[node] = append(watched[node], v.Name)
 		}
@@ -104,11 +107,11 @@ func (w *world) look(now time.Time) map[sightKey]fleet.Sight {
 	for node, names := range watched {
 		doc := w.nodes.get(node)
 		live, heard := w.heardOf(node)
-		if !heard || doc.Disabled || !w.seen(live, now) {
+		if !heard || doc.Disabled || !w.seen(live, now) || !upEverywhere(live.report()) {
 			continue
 		}
 		for _, s := range live.report().GetServices() {
-			if !announces(s) {
+			if !announces(s) || len(s.GetWithheld()) > 0 {
 				continue
 			}
 			for _, family := range slices.Sorted(maps.Keys(prefixesOf(doc.hello(), s.GetName()))) {
@@ -120,6 +123,12 @@ func (w *world) look(now time.Time) map[sightKey]fleet.Sight {
 		}
 	}
 	return out
+}
+
+// upEverywhere reports whether all sessions of a node are up: a view may be behind the
+// one that is not.
+func upEverywhere(r *centralv1.Report) bool {
+	return !slices.ContainsFunc(r.GetNeighbors(), func(n *centralv1.NeighborReport) bool { return n.GetSession() != "established" })
 }
 
 // witnesses are those of the named views that have told all they have.
@@ -195,8 +204,9 @@ func (w *world) seenOutside(node string, services []*centralv1.ServiceReport) (o
 // viewsProto is how all views stand.
 func (w *world) viewsProto(now time.Time) []*centralv1.OutsideView {
 	var out []*centralv1.OutsideView
+	views := w.views(now)
 	for _, v := range w.settings.Outside.Views {
-		d := w.outsideOf(v.Name, now)
+		d := views[v.Name]
 		p := &centralv1.OutsideView{Name: v.Name, Connected: d.Up, Since: stamp(d.Since), Reason: d.Why, Router: d.Router, Peers: int32(d.Peers), Sees: v.Sees}
 		for _, f := range bmp.Families {
 			if d.witness(f.String()) {

@@ -125,7 +125,7 @@ func (l *lab) node(name string) *centralv1.Node {
 	return n
 }
 
-// unseenAt wants a node to be unseen, or not.
+// unseen wants a node to be unseen, or not.
 func (l *lab) unseen(name string, want bool) {
 	l.t.Helper()
 	n := l.node(name)
@@ -193,10 +193,15 @@ func TestWhoIsNotJudged(t *testing.T) {
 		},
 		"it has no peer":                func(v *fakeViews, _ []*simEdge) { v.set(none); v.set(func(s []bmp.State) { s[0].Peers = 0 }) },
 		"it says nothing of the family": func(v *fakeViews, _ []*simEdge) { v.set(none); v.set(func(s []bmp.State) { s[0].Spoke = [2]bool{} }) },
-		"it has not told all once more": func(v *fakeViews, _ []*simEdge) { v.deaf = true; v.set(none) },
+		"it has not told all once more": func(v *fakeViews, _ []*simEdge) { v.set(func([]bmp.State) { v.deaf = true }); v.set(none) },
 		"the node has withdrawn":        func(v *fakeViews, es []*simEdge) { v.set(none); es[0].set(func(e *simEdge) { e.hard = false }) },
-		"the node has no session":       func(v *fakeViews, es []*simEdge) { v.set(none); es[0].set(func(e *simEdge) { e.alone = true }) },
-		"the node is not connected":     func(v *fakeViews, es []*simEdge) { v.set(none); es[0].leave() },
+		"one of its sessions is down":   func(v *fakeViews, es []*simEdge) { v.set(none); es[0].set(func(e *simEdge) { e.session = "active" }) },
+		"it has withdrawn at one neighbour": func(v *fakeViews, es []*simEdge) {
+			v.set(none)
+			es[0].set(func(e *simEdge) { e.withheld = []string{"transit-b"} })
+		},
+		"the node has no session":   func(v *fakeViews, es []*simEdge) { v.set(none); es[0].set(func(e *simEdge) { e.alone = true }) },
+		"the node is not connected": func(v *fakeViews, es []*simEdge) { v.set(none); es[0].leave() },
 		"communities do not reach the view": func(v *fakeViews, _ []*simEdge) {
 			v.set(func(s []bmp.State) { s[0].Routes = []bmp.Route{from(video4, "")} })
 		},

@@ -150,7 +150,7 @@ func gist(l liveDoc) uint64 {
 	r := l.report()
 	fmt.Fprintln(h, len(r.GetServices()), len(r.GetLinks()), len(r.GetNeighbors()), len(r.GetWindows()))
 	for _, s := range r.GetServices() {
-		fmt.Fprint(h, s.GetName(), s.GetState(), s.GetReason(), s.GetHard(), "\x00")
+		fmt.Fprint(h, s.GetName(), s.GetState(), s.GetReason(), s.GetHard(), s.GetWithheld(), "\x00")
 	}
 	for _, link := range r.GetLinks() {
 		fmt.Fprint(h, link.GetName(), link.GetCapacity(), link.GetKnown(), link.GetStale(), "\x00")

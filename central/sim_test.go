@@ -1,6 +1,7 @@
 package central
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"io"
@@ -90,17 +91,21 @@ type simEdge struct {
 	hello    *centralv1.Hello
 	capacity float64
 
-	mu     sync.Mutex
-	in     *centralv1.Intent // in force, also while the centre is away
-	got    time.Time
-	hard   bool // its hard checks pass
-	soft   bool // its soft checks pass
-	hot    bool // it wants to shed load
-	alone  bool // it has no session up
-	load   float64
-	begun  map[string]bool // windows that have withdrawn
-	report uint64
-	moved  time.Time
+	mu    sync.Mutex
+	in    *centralv1.Intent // in force, also while the centre is away
+	got   time.Time
+	hard  bool // its hard checks pass
+	soft  bool // its soft checks pass
+	hot   bool // it wants to shed load
+	alone bool // it has no session up
+	// withheld is where it does not announce what it announces elsewhere, and session
+	// how that with its first neighbour stands; "": established.
+	withheld []string
+	session  string
+	load     float64
+	begun    map[string]bool // windows that have withdrawn
+	report   uint64
+	moved    time.Time
 	// penalty is what it was charged at its first neighbour.
 	penalty float64
 	extra   *centralv1.GrantRequest // asked for besides, and not acted on
@@ -256,7 +261,7 @@ func (e *simEdge) tell() *centralv1.Report {
 	e.report++
 	r := &centralv1.Report{Clock: timestamppb.New(now), ClockSynchronised: true, Generation: e.in.GetGeneration(), Number: e.report,
 		Links: []*centralv1.LinkReport{{Name: "all", Load: e.load, Capacity: e.capacity, Known: true, Utilization: e.load / e.capacity}}}
-	r.Neighbors = []*centralv1.NeighborReport{{Name: "transit-a", Session: "established", FlapPenalty: e.penalty}}
+	r.Neighbors = []*centralv1.NeighborReport{{Name: "transit-a", Session: cmp.Or(e.session, "established"), FlapPenalty: e.penalty}}
 	state, reason := stateAnnounced, "normal"
 	want := func(id, kind, window string) {
 		switch {
@@ -293,7 +298,7 @@ func (e *simEdge) tell() *centralv1.Report {
 	if len(running) == 0 {
 		clear(e.begun)
 	}
-	r.Services = []*centralv1.ServiceReport{{Name: video, State: state, Reason: reason, Hard: "up", Neighbors: proto.Int32(2)}}
+	r.Services = []*centralv1.ServiceReport{{Name: video, State: state, Reason: reason, Hard: "up", Neighbors: proto.Int32(2), Withheld: e.withheld}}
 	if e.alone {
 		r.Services[0].Neighbors = proto.Int32(0)
 	}

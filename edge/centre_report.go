@@ -103,7 +103,7 @@ func (e *Edge) report(now time.Time, in *policy.Input) *centralv1.Report {
 		name := e.cfg.Services[i].Name
 		sd := before(e.decision, name)
 		r.Services = append(r.Services, &centralv1.ServiceReport{Name: name, State: sd.Severity.String(), Reason: sd.Reason.String(), Detail: sd.Detail,
-			Since: stamp(sd.Since), Hard: in.Health[name].Hard.String(), Neighbors: proto.Int32(reached(sd, sessions))})
+			Since: stamp(sd.Since), Hard: in.Health[name].Hard.String(), Neighbors: proto.Int32(reached(sd, sessions)), Withheld: withheld(sd)})
 	}
 	for i := range e.decision.Links {
 		l := &e.decision.Links[i]
@@ -135,6 +135,18 @@ func reached(sd policy.ServiceDecision, sessions map[string]guard.Status) int32 
 		}
 	}
 	return n
+}
+
+// withheld is where a service is not announced although it is configured there: a family
+// that is not sent to a neighbour is withdrawn for the reason Normal.
+func withheld(sd policy.ServiceDecision) []string {
+	var names []string
+	for _, nd := range sd.Neighbors {
+		if slices.ContainsFunc([]policy.Cause{nd.IPv4, nd.IPv6}, func(c policy.Cause) bool { return c.Severity > policy.Steered && c.Reason != policy.Normal }) {
+			names = append(names, nd.Name)
+		}
+	}
+	return names
 }
 
 // mostWants bounds what is asked for at a time, as the centre does.

@@ -34,10 +34,12 @@ type View struct {
 const (
 	// DefaultBMP is where views connect unless the file says.
 	DefaultBMP = ":11019"
-	// DefaultGrace is Grace unless the file says; MinGrace and MaxGrace bound it.
+	// DefaultGrace is Grace unless the file says.
 	DefaultGrace = 60 * time.Second
-	MinGrace     = 5 * time.Second
-	MaxGrace     = time.Hour
+	// MinGrace is the shortest: a router has to tell all it has within half of it.
+	MinGrace = 5 * time.Second
+	// MaxGrace is the longest.
+	MaxGrace = time.Hour
 	// MaxViews is how many views there may be.
 	MaxViews = 1000
 	// DefaultPolicy is the table that is read unless the file says.

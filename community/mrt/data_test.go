@@ -19,6 +19,8 @@ import (
 	"testing"
 
 	"github.com/catchment-bgp/catchment/community"
+
+	"github.com/catchment-bgp/catchment/community/update"
 )
 
 // The golden list testdata/bgpdump.json is made of what Debian's bgpdump 1.6.2 prints, once
@@ -390,7 +392,7 @@ func problemsOf() map[string][]string {
 		"pyasn-rib6.20151101.0600_firstMB.bz2":   {"offset 12131168: the data ends at octet 1829 of the 1947 of a record of type 13, subtype 4: unexpected EOF"},
 	}
 	for _, offset := range []int{506, 741, 1062, 2198, 2433, 2754} {
-		known[misnamed] = append(known[misnamed], fmt.Sprintf("offset %d: type 16, subtype 4: %v", offset, errPrefixBits))
+		known[misnamed] = append(known[misnamed], fmt.Sprintf("offset %d: type 16, subtype 4: %v", offset, update.ErrPrefixBits))
 	}
 	return known
 }

@@ -56,8 +56,8 @@ func (t *Target) Covers(afi uint16, bits byte, b []byte) bool {
 
 // NLRI that cannot be read.
 var (
-	errPrefixCut  = errors.New("a prefix ends behind its field")
-	errPrefixBits = errors.New("a prefix is longer than an address")
+	ErrPrefixCut  = errors.New("a prefix ends behind its field")
+	ErrPrefixBits = errors.New("a prefix is longer than an address")
 )
 
 // EachPrefix calls found for each prefix of NLRI that t covers (RFC 4271, section 4.3; with
@@ -68,7 +68,7 @@ func (t *Target) EachPrefix(afi uint16, nlri []byte, addPath bool, found func(p 
 		var id uint32
 		if addPath {
 			if len(nlri) < 5 {
-				return errPrefixCut
+				return ErrPrefixCut
 			}
 			id, nlri = binary.BigEndian.Uint32(nlri), nlri[4:]
 		}
@@ -78,7 +78,7 @@ func (t *Target) EachPrefix(afi uint16, nlri []byte, addPath bool, found func(p 
 			return err
 		}
 		if nlri = nlri[1:]; len(nlri) < size {
-			return errPrefixCut
+			return ErrPrefixCut
 		}
 		if t.Covers(afi, bits, nlri) {
 			found(ToPrefix(afi, bits, nlri), id)
@@ -91,7 +91,7 @@ func (t *Target) EachPrefix(afi uint16, nlri []byte, addPath bool, found func(p 
 // Octets is how many a prefix of this many bits has.
 func Octets(afi uint16, bits byte) (int, error) {
 	if bits > 128 || afi == AFIv4 && bits > 32 {
-		return 0, errPrefixBits
+		return 0, ErrPrefixBits
 	}
 	return (int(bits) + 7) / 8, nil
 }

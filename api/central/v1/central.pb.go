@@ -473,7 +473,9 @@ type ServiceReport struct {
 	// The verdict of its hard checks, whatever is announced: up, down or unknown.
 	Hard string `protobuf:"bytes,6,opt,name=hard,proto3" json:"hard,omitempty"`
 	// How many neighbours are announced to over a session that is up. Absent: not said.
-	Neighbors     *int32 `protobuf:"varint,7,opt,name=neighbors,proto3,oneof" json:"neighbors,omitempty"`
+	Neighbors *int32 `protobuf:"varint,7,opt,name=neighbors,proto3,oneof" json:"neighbors,omitempty"`
+	// Neighbours at which a family that is configured there is not announced, or drained.
+	Withheld      []string `protobuf:"bytes,8,rep,name=withheld,proto3" json:"withheld,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -555,6 +557,13 @@ func (x *ServiceReport) GetNeighbors() int32 {
 		return *x.Neighbors
 	}
 	return 0
+}
+
+func (x *ServiceReport) GetWithheld() []string {
+	if x != nil {
+		return x.Withheld
+	}
+	return nil
 }
 
 type LinkReport struct {
@@ -5110,7 +5119,7 @@ const file_central_v1_central_proto_rawDesc = "" +
 	"\x05moved\x18\n" +
 	" \x01(\v2\x1a.google.protobuf.TimestampH\x00R\x05moved\x88\x01\x01\x12\x16\n" +
 	"\x06number\x18\v \x01(\x04R\x06numberB\b\n" +
-	"\x06_moved\"\xef\x01\n" +
+	"\x06_moved\"\x8b\x02\n" +
 	"\rServiceReport\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12\x14\n" +
 	"\x05state\x18\x02 \x01(\tR\x05state\x12\x16\n" +
@@ -5118,7 +5127,8 @@ const file_central_v1_central_proto_rawDesc = "" +
 	"\x06detail\x18\x04 \x01(\tR\x06detail\x125\n" +
 	"\x05since\x18\x05 \x01(\v2\x1a.google.protobuf.TimestampH\x00R\x05since\x88\x01\x01\x12\x12\n" +
 	"\x04hard\x18\x06 \x01(\tR\x04hard\x12!\n" +
-	"\tneighbors\x18\a \x01(\x05H\x01R\tneighbors\x88\x01\x01B\b\n" +
+	"\tneighbors\x18\a \x01(\x05H\x01R\tneighbors\x88\x01\x01\x12\x1a\n" +
+	"\bwithheld\x18\b \x03(\tR\bwithheldB\b\n" +
 	"\x06_sinceB\f\n" +
 	"\n" +
 	"_neighbors\"\x9e\x01\n" +
