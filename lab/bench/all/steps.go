@@ -203,12 +203,12 @@ func metrics(wanted ...metric) func(file, output string) ([]row, error) {
 			figures, ok := results[m.bench]
 			ours, known := figures[m.figure]
 			if !ok || !known {
-				return nil, fmt.Errorf("Benchmark%s reported no %s", m.bench, m.figure)
+				return nil, fmt.Errorf("no figure %[2]s of Benchmark%[1]s", m.bench, m.figure)
 			}
 			r := row{What: m.what, Unit: m.unit, Ours: ours, Peer: m.peer, Theirs: 1}
 			if m.peers != "" {
 				if r.Theirs, ok = figures[m.peers]; !ok {
-					return nil, fmt.Errorf("Benchmark%s reported no %s", m.bench, m.peers)
+					return nil, fmt.Errorf("no figure %[2]s of Benchmark%[1]s", m.bench, m.peers)
 				}
 			}
 			rows = append(rows, r)
