@@ -139,7 +139,7 @@ func (g *lg) run(c *cobra.Command, args []string) error {
 		found[i], err = q.of(ctx, r)
 		return err
 	})
-	v := view(all.list, found, meanings)
+	v := view(all.list, found, meanings, ownersOf(t))
 	v.Failed = failed
 	if err := g.print(v); err != nil {
 		return err

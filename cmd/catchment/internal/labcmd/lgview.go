@@ -37,8 +37,9 @@ type seen struct {
 	LocalPref   *uint32      `json:"local_pref"`
 	OTC         *uint32      `json:"otc"`
 	NextHops    []netip.Addr `json:"next_hops"`
-	From        netip.Addr   `json:"from"` // empty: the node announces it
-	To          netip.Addr   `json:"to"`   // empty: the node learned it
+	From        netip.Addr   `json:"from"`     // empty: the node announces it
+	To          netip.Addr   `json:"to"`       // empty: the node learned it
+	Neighbor    string       `json:"neighbor"` // the node that has From or To by the topology; empty: none, or not one alone
 	Best        bool         `json:"best"`
 }
 
@@ -46,7 +47,7 @@ type seen struct {
 func some[T any](lists ...[]T) []T { return append([]T{}, slices.Concat(lists...)...) }
 
 // view puts paths into one order: by node as in the topology, prefix, the best first, then by neighbour.
-func view(list []clab.Node, found [][]router.Path, meanings func(string) string) glass {
+func view(list []clab.Node, found [][]router.Path, meanings func(string) string, owners map[netip.Addr]string) glass {
 	g := glass{Paths: []seen{}, Meanings: map[string]string{}}
 	for i, n := range list {
 		var at []seen
@@ -55,6 +56,7 @@ func view(list []clab.Node, found [][]router.Path, meanings func(string) string)
 				Node: n.Name, Kind: n.Role(), Prefix: p.Prefix, ASPath: some(p.ASPath), Origin: p.Origin,
 				Communities: some(p.Communities, p.LargeCommunities, p.ExtCommunities),
 				MED:         p.MED, LocalPref: p.LocalPref, OTC: p.OTC, NextHops: some(p.NextHop), From: p.From, To: p.To, Best: p.Best,
+				Neighbor: owners[cmp.Or(p.From, p.To)],
 			})
 		}
 		slices.SortStableFunc(at, func(a, b seen) int {
@@ -70,6 +72,21 @@ func view(list []clab.Node, found [][]router.Path, meanings func(string) string)
 		}
 	}
 	return g
+}
+
+// ownersOf says which node has an address by the topology; of an address that several have nothing is said.
+func ownersOf(t *clab.Topology) map[netip.Addr]string {
+	owners := map[netip.Addr]string{}
+	for _, n := range t.Nodes {
+		for _, a := range planned(n) {
+			if other, taken := owners[a]; taken && other != n.Name {
+				owners[a] = ""
+				continue
+			}
+			owners[a] = n.Name
+		}
+	}
+	return owners
 }
 
 func rank(s seen) int {
@@ -112,10 +129,10 @@ func (g *lg) print(v glass) error {
 	}
 	grid := output.Grid{Titles: []string{"NODE", "PREFIX", "AS PATH", "COMMUNITIES", "MED", "PREF", "NEXT HOP", "NEIGHBOR", "BEST"}}
 	for _, p := range v.Paths {
-		neighbour := "from " + p.From.String()
+		neighbour := "from " + cmp.Or(p.Neighbor, p.From.String())
 		switch {
 		case p.To.IsValid():
-			neighbour = "to " + p.To.String()
+			neighbour = "to " + cmp.Or(p.Neighbor, p.To.String())
 		case !p.From.IsValid():
 			neighbour = ""
 		}
