@@ -64,7 +64,7 @@ func exchange(ctx context.Context, address, token string, csr []byte) (certPEM, 
 	if err != nil {
 		return nil, nil, err
 	}
-	conn, err := grpc.NewClient(address, grpc.WithTransportCredentials(credentials.NewTLS(cfg)))
+	conn, err := grpc.NewClient(address, grpc.WithTransportCredentials(credentials.NewTLS(cfg)), grpc.WithDisableServiceConfig())
 	if err != nil {
 		return nil, nil, err
 	}

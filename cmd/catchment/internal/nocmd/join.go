@@ -9,11 +9,11 @@ import (
 	"path/filepath"
 
 	"github.com/spf13/cobra"
-	"google.golang.org/grpc"
 	"google.golang.org/grpc/credentials"
 
 	centralv1 "github.com/catchment-bgp/catchment/api/central/v1"
 	"github.com/catchment-bgp/catchment/central/identity"
+	"github.com/catchment-bgp/catchment/cmd/catchment/internal/centre"
 	"github.com/catchment-bgp/catchment/cmd/catchment/internal/exit"
 )
 
@@ -60,7 +60,7 @@ func (g *group) joinAs(ctx context.Context, node, token, dir string) error {
 	if err != nil {
 		return err
 	}
-	conn, err := grpc.NewClient("dns:///"+g.Address, grpc.WithTransportCredentials(credentials.NewTLS(secure)))
+	conn, err := centre.Dial(g.Address, credentials.NewTLS(secure))
 	if err != nil {
 		return err
 	}
