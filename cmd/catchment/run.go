@@ -10,6 +10,7 @@ import (
 	"github.com/catchment-bgp/catchment/cmd/catchment/internal/cli"
 	"github.com/catchment-bgp/catchment/cmd/catchment/internal/communitycmd"
 	"github.com/catchment-bgp/catchment/cmd/catchment/internal/edgecmd"
+	"github.com/catchment-bgp/catchment/cmd/catchment/internal/healthcmd"
 	"github.com/catchment-bgp/catchment/cmd/catchment/internal/labcmd"
 	"github.com/catchment-bgp/catchment/cmd/catchment/internal/nocmd"
 	"github.com/catchment-bgp/catchment/cmd/catchment/internal/simcmd"
@@ -29,7 +30,7 @@ func rootOf(env *cli.Env) *cobra.Command {
 		edgecmd.New(env))
 	client := centre.New()
 	root.AddCommand(nocmd.New(env, client)...)
-	root.AddCommand(communitycmd.New(env, client), demoCommand(env), labcmd.New(env), simcmd.New(env), versionCommand(env))
+	root.AddCommand(communitycmd.New(env, client), demoCommand(env), healthcmd.New(env, client), labcmd.New(env), simcmd.New(env), versionCommand(env))
 	client.Flags(root, env.Getenv)
 	versionFlag(root)
 	return root
