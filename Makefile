@@ -18,7 +18,7 @@ export GOFLAGS := $(strip $(GOFLAGS) -buildvcs=false)
 # Tagged tests are checked like all others.
 TAGS := data
 
-.PHONY: build demo deps test lint bench bench-go bench-failover bench-idle bench-central bench-community fuzz soak data generate clean help
+.PHONY: build demo deps test compose-test images lint bench bench-go bench-failover bench-idle bench-central bench-community fuzz soak data generate clean help
 .DEFAULT_GOAL := build
 
 build: ## bin/catchment, bin/catchment-edge and bin/catchment-central, static
@@ -33,6 +33,12 @@ deps: ## install the Debian packages that tests need, where missing
 
 test: deps ## all tests; as root they include those with real routers
 	$(if $(CI),timeout -k 30s $(TEST_LIMIT)) go test -race -count=1 -timeout $(TEST_TIMEOUT) $(PKG)
+
+compose-test: ## docker-compose.yml from nothing to routes, and away again; as root it starts a dockerd where none runs
+	@VERSION='$(VERSION)' .ci/compose
+
+images: ## container images of the programs, and of the nodes of lab/topologies: BASE=debian:bookworm-slim
+	@lab/images/build
 
 lint: ## gofmt, go vet, staticcheck, and the rules of the tree
 	@unformatted=$$(gofmt -l .) && if [ -n "$$unformatted" ]; then echo "run gofmt -w on:" $$unformatted >&2; exit 1; fi

@@ -12,13 +12,17 @@ fail() { say "$*"; exit 1; }
 state waiting
 
 # forward makes the machine a router whose replies may leave by another way than
-# the requests came, and IPv6 addresses usable at once.
+# the requests came, and IPv6 addresses usable at once. Where /proc/sys cannot be
+# written (a container that is not privileged) the settings stay as they are.
 forward() {
+  refused=
   for setting in ipv4/ip_forward=1 ipv4/conf/all/rp_filter=0 ipv4/conf/default/rp_filter=0 \
     ipv6/conf/all/disable_ipv6=0 ipv6/conf/all/forwarding=1 ipv6/conf/default/accept_dad=0 ipv6/conf/all/accept_dad=0 \
     ipv4/tcp_mtu_probing=1; do
-    echo "${setting#*=}" >"/proc/sys/net/${setting%=*}" 2>/dev/null || say "cannot set ${setting%%=*}; run the node privileged"
+    file=/proc/sys/net/${setting%=*}
+    [ "$(cat "$file" 2>/dev/null)" = "${setting#*=}" ] || { echo "${setting#*=}" >"$file"; } 2>/dev/null || refused="$refused ${setting%=*}"
   done
+  [ -z "$refused" ] || say "not privileged, so as they are:$refused"
 }
 forward
 
