@@ -2,8 +2,10 @@ package scenarios
 
 import (
 	"fmt"
+	"net"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -36,9 +38,28 @@ func measure(t *testing.T, w *world, goal, most time.Duration, up func() error) 
 	t.Logf("%d nodes made in %.1f s, all sessions established after %.1f s (goal: %v)", len(w.topology.Nodes), made.Seconds(), time.Since(start).Seconds(), goal)
 }
 
-// leave takes the lab down and tells how long that took; what is left fails the test.
-func leave(t *testing.T, w *world) {
+// hostLinks are the interfaces of the machine itself.
+func hostLinks(t *testing.T) map[string]bool {
 	t.Helper()
+	list, err := net.Interfaces()
+	if err != nil {
+		t.Fatal(err)
+	}
+	names := map[string]bool{}
+	for _, i := range list {
+		names[i.Name] = true
+	}
+	return names
+}
+
+// leave takes the lab down and tells how long that took; what is left fails the test, as do interfaces of the machine with
+// the names of the lab's that were not there before.
+func leave(t *testing.T, w *world, before map[string]bool) {
+	t.Helper()
+	var ours []string
+	for _, n := range w.topology.Nodes {
+		ours = append(ours, w.topology.Interfaces(n.Name)...)
+	}
 	held := holdersOf(w.topology)
 	if len(held) < len(w.topology.Nodes) {
 		t.Errorf("%d nodes have %d processes", len(w.topology.Nodes), len(held))
@@ -48,6 +69,11 @@ func leave(t *testing.T, w *world) {
 	}
 	start := time.Now()
 	w.down()
+	for name := range hostLinks(t) {
+		if slices.Contains(ours, name) && !before[name] {
+			t.Errorf("interface %s is left", name)
+		}
+	}
 	t.Logf("%d processes ended in %.1f s, nothing is left", len(held), time.Since(start).Seconds())
 }
 
@@ -64,8 +90,9 @@ func TestTopologiesComeUpAndLeaveNothing(t *testing.T) {
 			t.Parallel()
 			w := &world{t: t, dir: t.TempDir(), programs: programs(t)}
 			t.Cleanup(w.down)
+			before := hostLinks(t)
 			measure(t, w, sessionsGoal, sessionsWait, func() error { return w.up(name) })
-			leave(t, w)
+			leave(t, w, before)
 		})
 	}
 }
@@ -76,8 +103,9 @@ func TestFiftyBIRDNodesComeUpAndLeaveNothing(t *testing.T) {
 	w := &world{t: t, dir: t.TempDir(), programs: programs(t)}
 	t.Cleanup(w.down)
 	file := writeRing(t, w.dir, birds)
+	before := hostLinks(t)
 	measure(t, w, birdsGoal, birdsMost, func() error { return w.upFile(file) })
-	leave(t, w)
+	leave(t, w, before)
 }
 
 // writeRing writes a topology of BIRD nodes, each of which has a link and a session with the next, and the last with the
