@@ -6,7 +6,6 @@ import (
 	"errors"
 	"os"
 	"os/exec"
-	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -208,8 +207,10 @@ func TestUpThatFailsLeavesNothing(t *testing.T) {
 		if err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%s: %v", c.name, err)
 		}
-		if _, err := os.Stat(filepath.Join(BaseDir, topology.Name)); !errors.Is(err, os.ErrNotExist) {
-			t.Errorf("%s: a folder is left: %v", c.name, err)
+		for _, path := range []string{labDir(topology.Name), labDir(topology.Name) + ".lock"} {
+			if _, err := os.Stat(path); !errors.Is(err, os.ErrNotExist) {
+				t.Errorf("%s: %s is left: %v", c.name, path, err)
+			}
 		}
 		if n, err := Down(topology.Name); err != nil || n != 0 {
 			t.Errorf("%s: %d nodes left, %v", c.name, n, err)

@@ -62,7 +62,7 @@ func Up(ctx context.Context, t *clab.Topology, o Options) (err error) {
 	}
 	defer func() {
 		if err != nil {
-			err = errors.Join(err, remove(t.Name))
+			err = errors.Join(err, remove(t.Name), os.Remove(lock.Name()))
 		}
 	}()
 	if err := os.MkdirAll(labDir(t.Name), 0o755); err != nil {
