@@ -2,8 +2,8 @@
 
 VERSION      ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo dev)
 # How long all tests together may take under CI, and each package anywhere.
-TEST_LIMIT   ?= 40m
-TEST_TIMEOUT ?= 15m
+TEST_LIMIT   ?= 60m
+TEST_TIMEOUT ?= 30m
 # Packages to test or measure: make test PKG=./community
 PKG          ?= ./...
 BENCH        ?= .
