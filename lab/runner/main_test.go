@@ -68,7 +68,7 @@ topology:
 // write puts a topology, changed by pairs of texts, and a note into a folder, and reads it.
 func write(t *testing.T, name string, changes ...string) *clab.Topology {
 	t.Helper()
-	netlab.Require(t, netlab.Root)
+	netlab.Require(t, netlab.Root, netlab.BIRDRouting)
 	dir := t.TempDir()
 	changes = append(changes, "NAME", name, "EXEC", "ip addr add 10.0.0.2/30 dev eth1")
 	file := filepath.Join(dir, name+".clab.yml")

@@ -201,6 +201,10 @@ func TestUpThatFailsLeavesNothing(t *testing.T) {
 		{"image", "catchment-lab/client", "catchment-lab/nothing", `there is no image "nothing"; there are bird,`},
 		{"sysctl", "net.ipv4.ip_default_ttl", "net.ipv4.nothing", "sysctl net.ipv4.nothing"},
 		{"cmd", "EXEC", "no-such-command", "no-such-command"},
+		{"dies", "    b:\n      exec: [EXEC]", `    b:
+      image: catchment-lab/bird:latest
+      binds: [note.txt:/etc/bird/bird.conf]
+      exec: ["sh -c 'ip addr add 10.0.0.2/30 dev eth1; sleep 20'"]`, "node b has ended; its last words: "},
 	} {
 		topology := write(t, "runner-fails-"+c.name, c.old, c.with)
 		err := Up(t.Context(), topology, options())

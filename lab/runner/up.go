@@ -60,16 +60,16 @@ func Up(ctx context.Context, t *clab.Topology, o Options) (err error) {
 	if err := remove(t.Name); err != nil {
 		return err
 	}
+	var pids []int
 	defer func() {
 		if err != nil {
-			err = errors.Join(err, remove(t.Name), os.Remove(lock.Name()))
+			err = errors.Join(err, ended(t, pids), remove(t.Name), os.Remove(lock.Name()))
 		}
 	}()
 	if err := os.MkdirAll(labDir(t.Name), 0o755); err != nil {
 		return err
 	}
-	pids, err := startAll(ctx, t, specs, o)
-	if err != nil {
+	if pids, err = startAll(ctx, t, specs, o); err != nil {
 		return err
 	}
 	if err := connect(ctx, t, pids); err != nil {
@@ -79,6 +79,21 @@ func Up(ctx context.Context, t *clab.Topology, o Options) (err error) {
 		return err
 	}
 	return os.WriteFile(filepath.Join(labDir(t.Name), completeFile), []byte(t.File+"\n"), 0o644)
+}
+
+// ended tells which nodes were started and have ended, which is often why a neighbour's link is not there, and what they
+// wrote last.
+func ended(t *clab.Topology, pids []int) error {
+	var errs []error
+	for i, pid := range pids {
+		if pid == 0 || firstInside(pid) {
+			continue
+		}
+		text, _ := os.ReadFile(LogFile(t.Name, t.Nodes[i].Name))
+		lines := strings.Split(strings.TrimSpace(string(text)), "\n")
+		errs = append(errs, fmt.Errorf("node %s has ended; its last words: %s", t.Nodes[i].Name, strings.Join(lines[max(len(lines)-3, 0):], " | ")))
+	}
+	return errors.Join(errs...)
 }
 
 // completeFile stands in the folder of a lab that was made to its end.
