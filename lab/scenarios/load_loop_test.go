@@ -196,7 +196,7 @@ func TestLoadMovesClientsAndLetsThemReturn(t *testing.T) {
 			l.startBoth(loopLines, "ladder: ["+mapping(c.rung, "sheds: 0.5")+"]")
 			before := l.sessions()
 			l.want(0.25, 0.2)
-			l.awaitLoads(soon, "before the rush all by A", 0.46, 0, 0)
+			l.awaitLoads(3*soon, "before the rush all by A", 0.46, 0, 0)
 			holds(t, 2*loopDwellUp, "what was configured", func() error { return l.look(look{}) })
 
 			l.want(0.25, 0.65)
@@ -208,7 +208,7 @@ func TestLoadMovesClientsAndLetsThemReturn(t *testing.T) {
 			}
 			l.comesBy(l.mover, false)
 			l.comesBy(l.anchored, true)
-			l.awaitLoads(soon, "the movers by B's second", 0.26, 0, 0.33)
+			l.awaitLoads(3*soon, "the movers by B's second", 0.26, 0, 0.33)
 			holds(t, 5*time.Second, "the rung", func() error { return l.look(c.look) })
 
 			l.want(0.08, 0.2)
@@ -219,7 +219,7 @@ func TestLoadMovesClientsAndLetsThemReturn(t *testing.T) {
 				t.Errorf("the rung stood for %v, want its dwell of %v", stood, loopDwellDown)
 			}
 			l.comesBy(l.mover, true)
-			l.awaitLoads(soon, "all by A again", 0.29, 0, 0)
+			l.awaitLoads(3*soon, "all by A again", 0.29, 0, 0)
 			holds(t, 5*time.Second, "what was configured", func() error { return l.look(look{}) })
 			l.sameSessions(before)
 			if f := l.staying.failures.Load(); f > 0 {
