@@ -16,7 +16,7 @@ func TestTheFilesAreThoseThatGenWrites(t *testing.T) {
 			t.Errorf("lab/topologies/%s is not what gen writes (%v); run go generate ./lab/topologies/gen", name, err)
 		}
 	}
-	for _, name := range []string{"fleet"} {
+	for _, name := range []string{"fleet", "national", "national-local"} {
 		files, err := filepath.Glob(filepath.Join(topologies, name, "*"))
 		if err != nil || len(files) == 0 {
 			t.Fatalf("%s has no files (%v)", name, err)

@@ -39,7 +39,7 @@ func fail(err error) {
 // all is what the topologies consist of, by the names of the files.
 func all() map[string]string {
 	files := map[string]string{}
-	for _, t := range []*topology{newFleet()} {
+	for _, t := range []*topology{newFleet(), newNational(true), newNational(false)} {
 		maps.Copy(files, t.output())
 	}
 	return files
