@@ -3,6 +3,7 @@ package config
 import (
 	"fmt"
 	"net/netip"
+	"slices"
 	"strings"
 
 	"github.com/catchment-bgp/catchment/announcer"
@@ -136,4 +137,22 @@ func (c *checker) rungAfter(path string, r *Rung, below []Rung, before effect, n
 		return
 	}
 	c.reject(path, "the rung changes nothing after the one before it; write other values or remove it")
+}
+
+// discriminators warns of MEDs where other nodes announce to the same AS. Its routers compare the MEDs of all our routes before the
+// distances to them, and take a route without one for 0 (RFC 4271, section 9.1.2.2, c and e).
+func (c *checker) discriminators(path string, n *Neighbor, cfg *Config) {
+	others := slices.DeleteFunc(slices.Clone(n.EdgesAtASN), func(name string) bool { return name == cfg.Node || name == cfg.Site })
+	if len(others) == 0 || n.Kind == announcer.Internal {
+		return
+	}
+	const text = "AS %d hears other nodes, too (%s), and its routers compare MED before distance: one that differs between nodes moves clients of all cities; %s"
+	if n.MED.Set && n.MED.Value > 0 {
+		c.warn(join(path, "med"), text, n.ASN, few(others), "write the same at all of them, or prepend")
+	}
+	for i, r := range n.Ladder {
+		if r.MED.Set {
+			c.warn(join(item(join(path, "ladder"), i), "med"), text, n.ASN, few(others), "write community or prepend in its place")
+		}
+	}
 }

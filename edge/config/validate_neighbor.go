@@ -63,6 +63,7 @@ func (c *checker) neighbor(path string, r *rawNeighbor, cfg *Config) Neighbor {
 	n.LocalPref = c.localPref(join(path, "local_pref"), r.LocalPref, &n)
 	n.Communities = c.communities(join(path, "communities"), r.Communities)
 	n.Ladder = c.ladder(join(path, "ladder"), r.Ladder, &n)
+	c.discriminators(path, &n, cfg)
 	return n
 }
 

@@ -101,7 +101,7 @@ func (w *world) agree(words []string) (func() error, time.Duration, error) {
 		return nil, 0, err
 	}
 	if words[0] == "all" {
-		words = w.ofRole("client")
+		words = w.clients()
 	}
 	at, err := w.service("")
 	return func() error {

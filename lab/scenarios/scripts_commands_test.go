@@ -37,6 +37,8 @@ var conditions = map[string]condition{
 	"kept":     (*world).kept,
 	"alive":    (*world).alive,
 	"broken":   (*world).broken,
+	"answers":  (*world).answers,
+	"prints":   (*world).prints,
 }
 
 // actions are the commands that do something once.

@@ -165,6 +165,7 @@ func (f *fleet) member(n *node) (address string) {
 func (f *fleet) isp(i int) {
 	maker := map[byte]string{'f': frr, 'b': bird, 'o': openbgpd}[makers[i-1]]
 	n := f.add(fmt.Sprintf("isp%d", i), maker)
+	n.client = true
 	own := fmt.Sprintf("10.100.%d.", i)
 	n.run("ip addr add %s1/24 dev lo", own)
 	r := &router{maker: maker, id: fmt.Sprintf("10.0.2.%d", i), asn: 64600 + i, networks: []string{own + "0/24"}, damps: i == 5}

@@ -22,6 +22,7 @@ type topology struct {
 type node struct {
 	name, image string
 	env         []string // KEY: value, as YAML
+	client      bool     // has the label of clients
 	binds       []string // NAME:/TARGET; NAME is below the folder of the topology
 	exec        []string
 	interfaces  int
@@ -103,6 +104,9 @@ func (t *topology) String() string {
 		line("    %s:\n      image: catchment-lab/%s:latest", n.name, n.image)
 		if len(n.env) > 0 {
 			line("      env: {%s}", strings.Join(n.env, ", "))
+		}
+		if n.client {
+			line("      labels: {client: \"yes\"}")
 		}
 		if len(n.binds) > 0 {
 			line("      binds:")
