@@ -55,7 +55,7 @@ func run(ctx context.Context, pid int, command []string, in io.Reader, out, errs
 	cmd.Dir = "/"
 	cmd.Env = nodeEnv(pid)
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = in, out, errs
-	cmd.WaitDelay = time.Second
+	cmd.WaitDelay = 5 * time.Second // a busy machine may need some for the last bytes
 	started := make(chan error, 1)
 	go ownThread(func() {
 		err := enter(pid)

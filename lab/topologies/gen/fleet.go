@@ -123,7 +123,7 @@ func (f *fleet) city(i int, site string) {
 	for k := 1; k <= 2; k++ {
 		e := &edge{node: f.add(fmt.Sprintf("%s%d", short, k), "catchment-edge"), site: site, number: len(f.edges) + 1}
 		e.id = fmt.Sprintf("10.0.0.%d", e.number)
-		e.env = []string{"JOIN: " + centreAddress, "LOAD: \"300000\""}
+		e.env = []string{"JOIN: " + centreAddress, "LOAD: \"200000\""}
 		w := f.wire(t, e.node)
 		e.run("ip route add default via %s", w.a)
 		r := f.routers[t]
