@@ -18,7 +18,7 @@ export GOFLAGS := $(strip $(GOFLAGS) -buildvcs=false)
 # Tagged tests are checked like all others.
 TAGS := data
 
-.PHONY: build demo deps test compose-test images lint bench bench-go bench-failover bench-idle bench-central bench-community fuzz soak data generate clean help
+.PHONY: build demo lab-tour deps test compose-test images lint bench bench-go bench-failover bench-idle bench-central bench-community fuzz soak data generate clean help
 .DEFAULT_GOAL := build
 
 build: ## bin/catchment, bin/catchment-edge and bin/catchment-central, static
@@ -27,6 +27,9 @@ build: ## bin/catchment, bin/catchment-edge and bin/catchment-central, static
 demo: build ## two routers, a service and nodes on this machine, alone and with a centre; no root needed
 	bin/catchment demo
 	bin/catchment demo --fleet
+
+lab-tour: build deps ## a fleet on a small Internet of real routers, and traffic that moves between its nodes; needs root
+	@lab/tour.sh
 
 deps: ## install the Debian packages that tests need, where missing
 	@.ci/deps
