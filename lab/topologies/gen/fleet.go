@@ -37,7 +37,6 @@ type edge struct {
 	site      string
 	id        string
 	neighbors []string // entries of neighbors:
-	ladder    string   // of the transit's; empty: a link without load control
 }
 
 // fleet is what its builder keeps.

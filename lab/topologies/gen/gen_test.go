@@ -9,7 +9,10 @@ import (
 const topologies = ".."
 
 func TestTheFilesAreThoseThatGenWrites(t *testing.T) {
-	written := all()
+	written, err := all()
+	if err != nil {
+		t.Fatal(err)
+	}
 	for name, want := range written {
 		got, err := os.ReadFile(filepath.Join(topologies, name))
 		if err != nil || string(got) != want {

@@ -20,7 +20,11 @@ func main() {
 		fmt.Fprintln(os.Stderr, "usage: gen lab/topologies")
 		os.Exit(2)
 	}
-	for name, text := range all() {
+	files, err := all()
+	if err != nil {
+		fail(err)
+	}
+	for name, text := range files {
 		file := filepath.Join(os.Args[1], name)
 		if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
 			fail(err)
@@ -37,10 +41,13 @@ func fail(err error) {
 }
 
 // all is what the topologies consist of, by the names of the files.
-func all() map[string]string {
+func all() (map[string]string, error) {
 	files := map[string]string{}
 	for _, t := range []*topology{newFleet(), newNational(true), newNational(false)} {
+		if t.problem != nil {
+			return nil, t.problem
+		}
 		maps.Copy(files, t.output())
 	}
-	return files
+	return files, nil
 }

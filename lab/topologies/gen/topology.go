@@ -15,6 +15,7 @@ type topology struct {
 	nodes   []*node
 	links   []string
 	subnets int
+	problem error             // the last thing that cannot be
 	files   map[string]string // configurations by their names, below the folder of the topology
 }
 
@@ -41,7 +42,7 @@ func (t *topology) add(name, image string) *node {
 // bind gives a node a file of the topology; several nodes may have the same.
 func (t *topology) bind(n *node, file, target, text string) {
 	if was, ok := t.files[file]; ok && was != text {
-		panic("two texts for " + file)
+		t.problem = fmt.Errorf("%s: two texts for %s", t.name, file)
 	}
 	t.files[file] = text
 	n.binds = append(n.binds, file+":"+target+":ro")
