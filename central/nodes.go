@@ -188,5 +188,6 @@ func (w *world) status(f fleet.Fleet, now time.Time) *centralv1.FleetStatus {
 		}
 	}
 	s.Views = w.viewsProto(now)
+	s.Warnings = w.metrics()
 	return s
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/catchment-bgp/catchment/announcer"
 	"github.com/catchment-bgp/catchment/announcer/guard"
 	centralv1 "github.com/catchment-bgp/catchment/api/central/v1"
+	"github.com/catchment-bgp/catchment/edge/config"
 	"github.com/catchment-bgp/catchment/maintenance"
 	"github.com/catchment-bgp/catchment/policy"
 	"github.com/catchment-bgp/catchment/policy/fleet"
@@ -30,7 +31,8 @@ func (e *Edge) hello() *centralv1.Hello {
 	for i := range c.Neighbors {
 		n := &c.Neighbors[i]
 		h.Neighbors = append(h.Neighbors, &centralv1.EdgeNeighbor{Name: n.Name, Asn: n.ASN, Kind: kindNames[n.Kind], Link: n.Link, Labels: n.Labels,
-			Contact: n.Contact, Rungs: int32(len(n.Ladder))})
+			Contact: n.Contact, Rungs: int32(len(n.Ladder)), Med: n.MED.Value,
+			MedRungs: slices.ContainsFunc(n.Ladder, func(r config.Rung) bool { return r.MED.Set })})
 	}
 	for i := range c.Services {
 		svc := &c.Services[i]

@@ -190,6 +190,8 @@ type EdgeNeighbor struct {
 	Labels        map[string]string      `protobuf:"bytes,5,rep,name=labels,proto3" json:"labels,omitempty" protobuf_key:"bytes,1,opt,name=key" protobuf_val:"bytes,2,opt,name=value"` // circuit: ...
 	Contact       string                 `protobuf:"bytes,6,opt,name=contact,proto3" json:"contact,omitempty"`
 	Rungs         int32                  `protobuf:"varint,7,opt,name=rungs,proto3" json:"rungs,omitempty"`
+	Med           uint32                 `protobuf:"varint,8,opt,name=med,proto3" json:"med,omitempty"`                           // at rung 0; none counts as 0, as for routers
+	MedRungs      bool                   `protobuf:"varint,9,opt,name=med_rungs,json=medRungs,proto3" json:"med_rungs,omitempty"` // a rung sets another one
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -271,6 +273,20 @@ func (x *EdgeNeighbor) GetRungs() int32 {
 		return x.Rungs
 	}
 	return 0
+}
+
+func (x *EdgeNeighbor) GetMed() uint32 {
+	if x != nil {
+		return x.Med
+	}
+	return 0
+}
+
+func (x *EdgeNeighbor) GetMedRungs() bool {
+	if x != nil {
+		return x.MedRungs
+	}
+	return false
 }
 
 type EdgeService struct {
@@ -3690,6 +3706,7 @@ type FleetStatus struct {
 	Summary       string                 `protobuf:"bytes,8,opt,name=summary,proto3" json:"summary,omitempty"` // one sentence: what is going on
 	Overrides     []*FleetOverride       `protobuf:"bytes,9,rep,name=overrides,proto3" json:"overrides,omitempty"`
 	Views         []*OutsideView         `protobuf:"bytes,10,rep,name=views,proto3" json:"views,omitempty"`
+	Warnings      []string               `protobuf:"bytes,11,rep,name=warnings,proto3" json:"warnings,omitempty"` // what the nodes' configurations do to each other
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -3790,6 +3807,13 @@ func (x *FleetStatus) GetOverrides() []*FleetOverride {
 func (x *FleetStatus) GetViews() []*OutsideView {
 	if x != nil {
 		return x.Views
+	}
+	return nil
+}
+
+func (x *FleetStatus) GetWarnings() []string {
+	if x != nil {
+		return x.Warnings
 	}
 	return nil
 }
@@ -5088,7 +5112,7 @@ const file_central_v1_central_proto_rawDesc = "" +
 	"\astandby\x18\b \x01(\bR\astandby\x1a9\n" +
 	"\vLabelsEntry\x12\x10\n" +
 	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
-	"\x05value\x18\x02 \x01(\tR\x05value:\x028\x01\"\x8f\x02\n" +
+	"\x05value\x18\x02 \x01(\tR\x05value:\x028\x01\"\xbe\x02\n" +
 	"\fEdgeNeighbor\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12\x10\n" +
 	"\x03asn\x18\x02 \x01(\rR\x03asn\x12\x12\n" +
@@ -5096,7 +5120,9 @@ const file_central_v1_central_proto_rawDesc = "" +
 	"\x04link\x18\x04 \x01(\tR\x04link\x12F\n" +
 	"\x06labels\x18\x05 \x03(\v2..catchment.central.v1.EdgeNeighbor.LabelsEntryR\x06labels\x12\x18\n" +
 	"\acontact\x18\x06 \x01(\tR\acontact\x12\x14\n" +
-	"\x05rungs\x18\a \x01(\x05R\x05rungs\x1a9\n" +
+	"\x05rungs\x18\a \x01(\x05R\x05rungs\x12\x10\n" +
+	"\x03med\x18\b \x01(\rR\x03med\x12\x1b\n" +
+	"\tmed_rungs\x18\t \x01(\bR\bmedRungs\x1a9\n" +
 	"\vLabelsEntry\x12\x10\n" +
 	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
 	"\x05value\x18\x02 \x01(\tR\x05value:\x028\x01\"n\n" +
@@ -5414,7 +5440,7 @@ const file_central_v1_central_proto_rawDesc = "" +
 	"\x19ListFleetOverridesRequest\"_\n" +
 	"\x1aListFleetOverridesResponse\x12A\n" +
 	"\toverrides\x18\x01 \x03(\v2#.catchment.central.v1.FleetOverrideR\toverrides\"\x11\n" +
-	"\x0fGetFleetRequest\"\xd1\x03\n" +
+	"\x0fGetFleetRequest\"\xed\x03\n" +
 	"\vFleetStatus\x12*\n" +
 	"\x02at\x18\x01 \x01(\v2\x1a.google.protobuf.TimestampR\x02at\x12\x16\n" +
 	"\x06frozen\x18\x02 \x01(\bR\x06frozen\x12#\n" +
@@ -5426,7 +5452,8 @@ const file_central_v1_central_proto_rawDesc = "" +
 	"\asummary\x18\b \x01(\tR\asummary\x12A\n" +
 	"\toverrides\x18\t \x03(\v2#.catchment.central.v1.FleetOverrideR\toverrides\x127\n" +
 	"\x05views\x18\n" +
-	" \x03(\v2!.catchment.central.v1.OutsideViewR\x05views\"\xf6\x01\n" +
+	" \x03(\v2!.catchment.central.v1.OutsideViewR\x05views\x12\x1a\n" +
+	"\bwarnings\x18\v \x03(\tR\bwarnings\"\xf6\x01\n" +
 	"\vOutsideView\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12\x1c\n" +
 	"\tconnected\x18\x02 \x01(\bR\tconnected\x125\n" +

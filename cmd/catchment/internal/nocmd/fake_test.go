@@ -169,7 +169,8 @@ func someFleet() *centralv1.FleetStatus {
 		Grants:   someGrants(), Nodes: []*centralv1.Node{someNode(), {Name: "spb1", State: "unseen", Disabled: true}},
 		Views: []*centralv1.OutsideView{{Name: "transit-a-rr", Connected: true, Since: at(-time.Hour), Router: "rr1", Peers: 3, Complete: []string{"ipv4", "ipv6"}, Sees: []string{"msk1", "spb1"}},
 			{Name: "transit-b", Since: at(-time.Minute), Reason: "the router closed the connection", Sees: []string{"msk1"}}},
-		Overrides: []*centralv1.FleetOverride{{Id: "o-1", Verb: "drain", Selector: &centralv1.Selector{Sites: []string{"spb"}}, Reason: "fire", By: "noc/anna", Until: at(time.Hour)}}}
+		Overrides: []*centralv1.FleetOverride{{Id: "o-1", Verb: "drain", Selector: &centralv1.Selector{Sites: []string{"spb"}}, Reason: "fire", By: "noc/anna", Until: at(time.Hour)}},
+		Warnings:  []string{"AS 65001 hears no MED from msk1, MED 50 from spb1"}}
 }
 
 func someGrants() []*centralv1.Grant {

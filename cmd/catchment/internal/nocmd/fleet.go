@@ -59,6 +59,9 @@ func (g *group) fleetStatus(ctx context.Context, _ []string) error {
 
 func (g *group) fleetText(w io.Writer, m *centralv1.FleetStatus) {
 	fmt.Fprintln(w, m.GetSummary())
+	for _, text := range m.GetWarnings() {
+		fmt.Fprintln(w, "warning: "+text)
+	}
 	limitsTable(w, m.GetServices())
 	if len(m.GetGrants()) > 0 {
 		grantsTable(w, m.GetGrants())
