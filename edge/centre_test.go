@@ -9,7 +9,9 @@ import (
 
 	"google.golang.org/protobuf/types/known/timestamppb"
 
+	"github.com/catchment-bgp/catchment/announcer"
 	centralv1 "github.com/catchment-bgp/catchment/api/central/v1"
+	"github.com/catchment-bgp/catchment/edge/config"
 	"github.com/catchment-bgp/catchment/policy/flap"
 )
 
@@ -261,4 +263,16 @@ func TestAFrozenFleetChangesNothingByItselfButForHardFailures(t *testing.T) {
 			t.Error(got)
 		}
 	}, measured[:4]...)
+}
+
+func TestTheCentreIsToldOfMEDs(t *testing.T) {
+	set := func(n uint32) announcer.Metric { return announcer.Metric{Value: n, Set: true} }
+	e := &Edge{cfg: &config.Config{Central: &config.Central{}, Neighbors: []config.Neighbor{
+		{MED: set(50), Ladder: []config.Rung{{Prepend: 1, PrependSet: true}}},
+		{Ladder: []config.Rung{{Prepend: 1, PrependSet: true}, {MED: set(0)}}},
+	}}}
+	told := e.hello().GetNeighbors()
+	if len(told) != 2 || told[0].GetMed() != 50 || told[0].GetMedRungs() || told[1].GetMed() != 0 || !told[1].GetMedRungs() {
+		t.Errorf("the centre is told %v", told)
+	}
 }
