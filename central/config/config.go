@@ -77,7 +77,7 @@ func Parse(name string, data []byte, dir string) (*Config, error) {
 	c := &checker{file: name, dir: dir, lines: map[string]int{}}
 	cfg := c.parse(data)
 	if len(c.errs) > 0 {
-		c.errs.sort()
+		c.errs.Sort()
 		return nil, c.errs
 	}
 	return cfg, nil

@@ -55,7 +55,7 @@ func Parse(file string, text []byte) (*Topology, error) {
 	p := &parser{file: file}
 	t := p.topology(text)
 	if len(p.errs) > 0 {
-		p.errs.sort()
+		p.errs.Sort()
 		return nil, p.errs
 	}
 	return t, nil

@@ -1,49 +1,9 @@
 package clab
 
-import (
-	"cmp"
-	"fmt"
-	"slices"
-	"strings"
-)
+import "github.com/catchment-bgp/catchment/internal/problem"
 
 // Problem is one thing wrong in a file.
-type Problem struct {
-	File string
-	Line int    // from 1; 0: not known
-	Path string // where the value stands: topology.nodes.frr1.image
-	Text string // what is wrong and what to write instead
-}
-
-// String gives one line: "x.clab.yml:4: topology.nodes.frr1: there is no image".
-func (p Problem) String() string {
-	var parts []string
-	switch {
-	case p.File != "" && p.Line > 0:
-		parts = append(parts, fmt.Sprintf("%s:%d", p.File, p.Line))
-	case p.File != "":
-		parts = append(parts, p.File)
-	case p.Line > 0:
-		parts = append(parts, fmt.Sprintf("line %d", p.Line))
-	}
-	if p.Path != "" {
-		parts = append(parts, p.Path)
-	}
-	return strings.Join(append(parts, p.Text), ": ")
-}
+type Problem = problem.Problem
 
 // Errors is everything that keeps a file from being used, by line.
-type Errors []Problem
-
-// Error gives one problem per line.
-func (e Errors) Error() string {
-	lines := make([]string, len(e))
-	for i, p := range e {
-		lines[i] = p.String()
-	}
-	return strings.Join(lines, "\n")
-}
-
-func (e Errors) sort() {
-	slices.SortStableFunc(e, func(a, b Problem) int { return cmp.Or(cmp.Compare(a.Line, b.Line), cmp.Compare(a.Path, b.Path)) })
-}
+type Errors = problem.Errors

@@ -8,12 +8,13 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"runtime"
 	"strings"
 	"sync"
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/catchment-bgp/catchment/internal/osthread"
 )
 
 // ownDirs are the folders that each node has to itself. /run is the last to be mounted, since it hides the lab's folder.
@@ -99,7 +100,7 @@ func (n *Node) open() error {
 	}
 	ready := make(chan error, 1)
 	n.starts, n.quit, n.ended = make(chan startRequest), make(chan struct{}), make(chan struct{})
-	go ownThread(func() { n.thread(ready) })
+	go osthread.Own(func() { n.thread(ready) })
 	if err := <-ready; err != nil {
 		return err
 	}
@@ -192,7 +193,7 @@ func (n *Node) MustRun(command ...string) string {
 func (n *Node) Do(f func() error) error {
 	err := errors.New("the function ended its goroutine")
 	done := make(chan struct{})
-	go ownThread(func() {
+	go osthread.Own(func() {
 		defer close(done)
 		if e := unix.Setns(int(n.net.Fd()), unix.CLONE_NEWNET); e != nil {
 			err = fmt.Errorf("node %s: setns: %w", n.name, e)
@@ -220,25 +221,6 @@ func (n *Node) Listen(network, address string) (listener net.Listener, err error
 		return err
 	})
 	return listener, err
-}
-
-// ownThread calls f on an OS thread that no other goroutine will ever run on: it is never unlocked, so the runtime ends
-// it with the calling goroutine. The process's first thread is left alone, since /proc/self and the kernel's view of
-// the process's namespaces are that thread's.
-func ownThread(f func()) {
-	runtime.LockOSThread()
-	if unix.Gettid() != unix.Getpid() {
-		f()
-		return
-	}
-	elsewhere := make(chan struct{})
-	go func() {
-		runtime.LockOSThread() // another thread, since the first one is held until this is done
-		close(elsewhere)
-		f()
-	}()
-	<-elsewhere
-	runtime.UnlockOSThread()
 }
 
 func (n *Node) processes() []*Proc {

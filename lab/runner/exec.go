@@ -7,13 +7,13 @@ import (
 	"io"
 	"os"
 	"os/exec"
-	"runtime"
 	"strings"
 	"syscall"
 	"time"
 
 	"golang.org/x/sys/unix"
 
+	"github.com/catchment-bgp/catchment/internal/osthread"
 	"github.com/catchment-bgp/catchment/lab/clab"
 )
 
@@ -57,7 +57,7 @@ func run(ctx context.Context, pid int, command []string, in io.Reader, out, errs
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = in, out, errs
 	cmd.WaitDelay = 5 * time.Second // a busy machine may need some for the last bytes
 	started := make(chan error, 1)
-	go ownThread(func() {
+	go osthread.Own(func() {
 		err := enter(pid)
 		if err == nil {
 			err = cmd.Start()
@@ -68,24 +68,6 @@ func run(ctx context.Context, pid int, command []string, in io.Reader, out, errs
 		return err
 	}
 	return cmd.Wait()
-}
-
-// ownThread calls f on a thread that no other goroutine will run on: it is never unlocked, so the runtime ends it with the
-// goroutine. The process's first thread is left alone, since /proc/self is that thread's.
-func ownThread(f func()) {
-	runtime.LockOSThread()
-	if unix.Gettid() != unix.Getpid() {
-		f()
-		return
-	}
-	elsewhere := make(chan struct{})
-	go func() {
-		runtime.LockOSThread() // another thread, since the first one is held until this is done
-		close(elsewhere)
-		f()
-	}()
-	<-elsewhere
-	runtime.UnlockOSThread()
 }
 
 // nodeEnv is the environment that process 1 of a node was started with.
