@@ -84,9 +84,12 @@ func Up(ctx context.Context, t *clab.Topology, o Options) (err error) {
 // ended tells which nodes were started and have ended, which is often why a neighbour's link is not there, and what they
 // wrote last.
 func ended(t *clab.Topology, pids []int) error {
+	gone := func(pid int) bool { return pid != 0 && !firstInside(pid) }
+	// The kernel ends a node's other processes first: what they were asked fails a moment before the node is gone.
+	await(500*time.Millisecond, func() bool { return !slices.ContainsFunc(pids, gone) })
 	var errs []error
 	for i, pid := range pids {
-		if pid == 0 || firstInside(pid) {
+		if !gone(pid) {
 			continue
 		}
 		text, _ := os.ReadFile(LogFile(t.Name, t.Nodes[i].Name))
