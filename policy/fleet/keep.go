@@ -13,13 +13,14 @@ import (
 // A keeper that fails, or leaves, is let go only once its successors have confirmed
 // (Standing.Keeps) while they were healthy: of nodes that fail together none is let
 // go. A keeper that recovers meanwhile stays, and one that has been replaced does
-// not come back, so that flapping moves nothing.
+// not come back, so that flapping moves nothing. One that is Unseen announces all the
+// same: what routers outside say, or fail to say, lets nobody go before that.
 func Keep(f Fleet, service string, told, leaving []string) []string {
 	k := keeping{service: service, need: f.Limits[service].least(), leaving: leaving}
 	var current, others []Node
 	announcing := f.announcers(service)
 	for _, n := range f.Nodes {
-		if !announcing(n) {
+		if !announcing(n) && !f.unheard(n, service) {
 			continue
 		}
 		if slices.Contains(told, n.Name) {
@@ -34,6 +35,11 @@ func Keep(f Fleet, service string, told, leaving []string) []string {
 	return names(k.release(append(current, k.recruit(current, others)...)))
 }
 
+// unheard reports whether a node announces a service, and only routers outside deny it.
+func (f Fleet) unheard(n Node, service string) bool {
+	return n.takesPart(service) && n.Seen && !n.Disabled && n.Services[service].Reason == Unseen && !f.granted(n.Name, service)
+}
+
 type keeping struct {
 	service string
 	need    int
@@ -42,7 +48,8 @@ type keeping struct {
 
 // sound reports whether a node can be counted on.
 func (k keeping) sound(n Node) bool {
-	return n.Services[k.service].Healthy && !slices.Contains(k.leaving, n.Name)
+	st := n.Services[k.service]
+	return st.Healthy && st.Reason != Unseen && !slices.Contains(k.leaving, n.Name)
 }
 
 // recruit picks whom to tell besides those told: sound ones first, from sites that

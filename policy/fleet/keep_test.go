@@ -87,6 +87,36 @@ func TestKeepHasNobodyToTellWhereNobodyAnnounces(t *testing.T) {
 	}
 }
 
+// One router whose view is wrong must not undo what a hard failure leaves announced.
+func TestWhatRoutersOutsideSayLetsNoKeeperGo(t *testing.T) {
+	unseen := func(s *Standing) { s.Announcing, s.Reason, s.Lacking = false, Unseen, "rr (ipv4)" }
+	f := alike(3, 0, Limits{})
+	told := Keep(f, "video", nil, nil)
+	confirm(f, told)
+	f.stand("n00", unseen)
+	told = Keep(f, "video", told, nil)
+	if !slices.Equal(told, []string{"n00", "n01"}) {
+		t.Fatalf("a successor is told first: %v", told)
+	}
+	confirm(f, told)
+	if got := Keep(f, "video", told, nil); !slices.Equal(got, []string{"n01"}) {
+		t.Errorf("the successor has confirmed: %v", got)
+	}
+	for _, n := range f.Nodes {
+		f.stand(n.Name, unseen)
+	}
+	if got := Keep(f, "video", told, nil); !slices.Equal(got, []string{"n00"}) {
+		t.Errorf("all are unseen, and fail: %v", got)
+	}
+	if got := Keep(f, "video", nil, nil); !slices.Equal(got, []string{"n00"}) {
+		t.Errorf("nobody is told: %v", got)
+	}
+	f.Grants = []Grant{held("n00")}
+	if got := Keep(f, "video", []string{"n00"}, nil); slices.Contains(got, "n00") {
+		t.Errorf("it has leave: %v", got)
+	}
+}
+
 // keeper is an edge with a check, and messages on their way to and from a centre.
 type keeper struct {
 	healthy bool
