@@ -31,7 +31,7 @@ func Exec(ctx context.Context, t *clab.Topology, node string, s Streams, command
 	}
 	for _, n := range find(t.Name) {
 		if n.Name == node {
-			err := run(ctx, n.PID, command, s.In, s.Out, s.Err)
+			err := run(ctx, n, command, s.In, s.Out, s.Err)
 			var exit *exec.ExitError
 			switch {
 			case ctx.Err() != nil:
@@ -45,20 +45,23 @@ func Exec(ctx context.Context, t *clab.Topology, node string, s Streams, command
 			return exit.ExitCode(), nil
 		}
 	}
+	if err := Root(); err != nil {
+		return 0, err
+	}
 	return 0, fmt.Errorf("node %s of the lab %s does not run; write `catchment lab up %s` first", node, t.Name, t.File)
 }
 
 // run runs a command in the namespaces of a node's first process.
-func run(ctx context.Context, pid int, command []string, in io.Reader, out, errs io.Writer) error {
+func run(ctx context.Context, n Node, command []string, in io.Reader, out, errs io.Writer) error {
 	// env looks the command up inside; process 1's PATH and labels are its own.
 	cmd := exec.CommandContext(ctx, "/usr/bin/env", append([]string{"--"}, command...)...)
 	cmd.Dir = "/"
-	cmd.Env = nodeEnv(pid)
+	cmd.Env = nodeEnv(n.PID)
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = in, out, errs
 	cmd.WaitDelay = 5 * time.Second // a busy machine may need some for the last bytes
 	started := make(chan error, 1)
 	go osthread.Own(func() {
-		err := enter(pid)
+		err := n.enter()
 		if err == nil {
 			err = cmd.Start()
 		}
@@ -76,11 +79,11 @@ func nodeEnv(pid int) []string {
 	return strings.FieldsFunc(string(text), func(r rune) bool { return r == 0 })
 }
 
-// enter moves the calling thread into the namespaces of a process.
-func enter(pid int) error {
-	fd, err := unix.PidfdOpen(pid, 0)
+// enter moves the calling thread into the namespaces of the node.
+func (n Node) enter() error {
+	fd, err := n.open()
 	if err != nil {
-		return fmt.Errorf("process %d: %w", pid, err)
+		return err
 	}
 	defer unix.Close(fd)
 	if err := unix.Unshare(unix.CLONE_FS); err != nil {

@@ -3,6 +3,8 @@ package runner
 import (
 	"bytes"
 	"cmp"
+	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"slices"
@@ -99,7 +101,17 @@ func environ(pid int) map[string]string {
 
 // stateOf reads what the node's start script says of itself.
 func stateOf(pid int) string {
-	text, err := os.ReadFile(filepath.Join("/proc", strconv.Itoa(pid), "root/run/lab/state"))
+	// The file is the node's: a link may lead to the machine's files, and a pipe or a device has no end.
+	f, err := os.OpenFile(filepath.Join("/proc", strconv.Itoa(pid), "root/run/lab/state"), os.O_RDONLY|unix.O_NOFOLLOW|unix.O_NONBLOCK, 0)
+	if err != nil {
+		return Waiting
+	}
+	defer f.Close()
+	info, err := f.Stat()
+	if err != nil || !info.Mode().IsRegular() {
+		return Waiting
+	}
+	text, err := io.ReadAll(io.LimitReader(f, 64))
 	state := strings.TrimSpace(string(text))
 	if err != nil || !slices.Contains([]string{Waiting, Running, Stopped, Restarting}, state) {
 		return Waiting
@@ -115,18 +127,45 @@ func end(nodes []Node, within time.Duration) {
 		if n.State == Waiting {
 			signal = unix.SIGKILL
 		}
-		_ = unix.Kill(n.PID, signal)
+		n.signal(signal)
 	}
 	lives := func() bool {
-		return slices.ContainsFunc(nodes, func(n Node) bool { return firstInside(n.PID) && environ(n.PID)[labelNode] == n.Name })
+		return slices.ContainsFunc(nodes, Node.lives)
 	}
 	await(within, lives)
 	for _, n := range nodes {
-		if firstInside(n.PID) && environ(n.PID)[labelNode] == n.Name {
-			_ = unix.Kill(n.PID, unix.SIGKILL)
-		}
+		n.signal(unix.SIGKILL)
 	}
 	await(within, lives)
+}
+
+// lives reports whether the process of that number is the node still, and not one that came after it.
+func (n Node) lives() bool {
+	if !firstInside(n.PID) {
+		return false
+	}
+	env := environ(n.PID)
+	return env[labelLab] == n.Lab && env[labelNode] == n.Name
+}
+
+// open returns a descriptor of the node's first process, which never becomes that of another one.
+func (n Node) open() (fd int, err error) {
+	if fd, err = unix.PidfdOpen(n.PID, 0); err != nil {
+		return -1, fmt.Errorf("process %d of node %s: %w", n.PID, n.Name, err)
+	}
+	if !n.lives() { // looked up after the descriptor was opened: else that is of whom we looked at
+		_ = unix.Close(fd)
+		return -1, fmt.Errorf("node %s of the lab %s has ended; look at %s", n.Name, n.Lab, LogFile(n.Lab, n.Name))
+	}
+	return fd, nil
+}
+
+// signal sends the node's first process a signal, if that lives.
+func (n Node) signal(signal unix.Signal) {
+	if fd, err := n.open(); err == nil {
+		_ = unix.PidfdSendSignal(fd, signal, nil, 0) // it may have ended
+		_ = unix.Close(fd)
+	}
 }
 
 // await waits until a condition is over.

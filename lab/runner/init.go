@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 
 	"github.com/vishvananda/netlink"
@@ -105,16 +104,28 @@ func (s spec) root() error {
 	if err := unix.Mount("overlay", top, "overlay", 0, options); err != nil {
 		return fmt.Errorf("overlay of the machine's files (the kernel needs overlayfs, and a container must be privileged): %w", err)
 	}
-	if err := s.fill(top, outer, sources); err != nil {
+	if err := s.fill(top, outer); err != nil {
 		return err
 	}
-	return pivot(top)
+	if err := pivot(top); err != nil {
+		return err
+	}
+	// Targets are looked up in the node's own root: a link on their way (/var/run) must not lead to the machine's files.
+	for i, b := range s.Binds {
+		if err := bindFile(sources[i], b.Target, b.ReadOnly); err != nil {
+			return fmt.Errorf("bind %s: %w", b.Target, err)
+		}
+	}
+	if err := unix.Unmount(".", unix.MNT_DETACH); err != nil {
+		return fmt.Errorf("leaving the old root: %w", err)
+	}
+	return unix.Chdir("/")
 }
 
 // fill mounts what a node's root has of its own.
-func (s spec) fill(top string, outer []string, sources []*os.File) error {
+func (s spec) fill(top string, outer []string) error {
 	for _, path := range outer {
-		if err := bind(path, top+path, true); err != nil {
+		if err := bindPath(path, top+path, true); err != nil {
 			return err
 		}
 	}
@@ -131,7 +142,7 @@ func (s spec) fill(top string, outer []string, sources []*os.File) error {
 			return fmt.Errorf("%s: %w", m.at, err)
 		}
 	}
-	if err := unix.Mount("/dev", top+"/dev", "", unix.MS_BIND|unix.MS_REC, ""); err != nil {
+	if err := devices(top + "/dev"); err != nil {
 		return fmt.Errorf("/dev: %w", err)
 	}
 	if err := os.MkdirAll(top+images.Dir, 0o755); err != nil {
@@ -142,87 +153,5 @@ func (s spec) fill(top string, outer []string, sources []*os.File) error {
 			return err
 		}
 	}
-	for i, b := range s.Binds {
-		if err := bindFile(sources[i], top+b.Target, b.ReadOnly); err != nil {
-			return fmt.Errorf("bind %s: %w", b.Target, err)
-		}
-	}
 	return nil
-}
-
-// realMounts lists mounts below / that hold files, not the kernel's own views; /run and /tmp are the node's own anyway.
-func realMounts() ([]string, error) {
-	text, err := os.ReadFile("/proc/self/mountinfo")
-	if err != nil {
-		return nil, err
-	}
-	var paths []string
-	for line := range strings.Lines(string(text)) {
-		fields := strings.Fields(line)
-		dash := slices.Index(fields, "-")
-		if len(fields) < 5 || dash < 0 || dash+1 >= len(fields) {
-			continue
-		}
-		path, kind := fields[4], fields[dash+1]
-		if path == "/" || strings.Contains(path, `\`) || !slices.Contains([]string{"ext2", "ext3", "ext4", "xfs", "btrfs", "zfs", "f2fs", "overlay", "nfs", "nfs4", "virtiofs", "9p", "fuse"}, kind) {
-			continue
-		}
-		if slices.ContainsFunc([]string{"/proc", "/sys", "/dev", "/run", "/tmp"}, func(own string) bool { return path == own || strings.HasPrefix(path, own+"/") }) {
-			continue
-		}
-		paths = append(paths, path)
-	}
-	return paths, nil
-}
-
-// bind shows a file or folder at another place, which is made when it is not there.
-func bind(from, to string, readOnly bool) error {
-	f, err := os.OpenFile(from, unix.O_PATH, 0)
-	if err != nil {
-		return err
-	}
-	defer f.Close()
-	return bindFile(f, to, readOnly)
-}
-
-func bindFile(from *os.File, to string, readOnly bool) error {
-	info, err := from.Stat()
-	if err != nil {
-		return err
-	}
-	if info.IsDir() {
-		err = os.MkdirAll(to, 0o755)
-	} else if err = os.MkdirAll(filepath.Dir(to), 0o755); err == nil {
-		var f *os.File
-		if f, err = os.OpenFile(to, os.O_CREATE|os.O_RDONLY, 0o644); err == nil {
-			err = f.Close()
-		}
-	}
-	if err != nil {
-		return err
-	}
-	if err := unix.Mount(fmt.Sprintf("/proc/self/fd/%d", from.Fd()), to, "", unix.MS_BIND|unix.MS_REC, ""); err != nil {
-		return fmt.Errorf("mounting %s: %w", from.Name(), err)
-	}
-	if !readOnly {
-		return nil
-	}
-	if err := unix.Mount("", to, "", unix.MS_BIND|unix.MS_REMOUNT|unix.MS_RDONLY, ""); err != nil {
-		return fmt.Errorf("making %s read-only: %w", from.Name(), err)
-	}
-	return nil
-}
-
-// pivot makes top the root, and forgets the old one.
-func pivot(top string) error {
-	if err := unix.Chdir(top); err != nil {
-		return err
-	}
-	if err := unix.PivotRoot(".", "."); err != nil {
-		return fmt.Errorf("pivot_root: %w", err)
-	}
-	if err := unix.Unmount(".", unix.MNT_DETACH); err != nil {
-		return fmt.Errorf("leaving the old root: %w", err)
-	}
-	return unix.Chdir("/")
 }

@@ -2,6 +2,7 @@ package runner
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"sync/atomic"
@@ -47,6 +48,9 @@ func openNetworks(t *clab.Topology, pids []int) (networks, error) {
 	all := networks{}
 	for i, n := range t.Nodes {
 		f, err := os.Open(fmt.Sprintf("/proc/%d/ns/net", pids[i]))
+		if here := (Node{Lab: t.Name, Name: n.Name, PID: pids[i]}); err == nil && !here.lives() { // it may be another's namespace
+			err = errors.Join(os.ErrProcessDone, f.Close())
+		}
 		if err != nil {
 			return all, fmt.Errorf("node %s has ended: %w; look at %s", n.Name, err, LogFile(t.Name, n.Name))
 		}

@@ -1,7 +1,6 @@
 package runner
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -34,12 +33,20 @@ const (
 	execWait = 30 * time.Second
 )
 
+// Root is an error unless this process is root's: nobody else can make nodes, end them or see them.
+func Root() error {
+	if os.Geteuid() != 0 {
+		return errors.New("a lab of namespaces needs root; write sudo, or --runtime docker with containerlab")
+	}
+	return nil
+}
+
 // Up makes a lab. When it returns without an error all nodes run, with all links, and all commands of exec: have succeeded;
 // daemons may still be starting. On an error, or when ctx ends, nothing is left of the lab. A lab of that name that is there
 // is an error, unless its runner died halfway: then that is removed first.
 func Up(ctx context.Context, t *clab.Topology, o Options) (err error) {
-	if os.Geteuid() != 0 {
-		return errors.New("making namespaces needs root; write sudo, or --runtime docker with containerlab")
+	if err := Root(); err != nil {
+		return err
 	}
 	specs := make([]spec, len(t.Nodes))
 	for i, n := range t.Nodes {
@@ -214,22 +221,34 @@ func startNode(lab string, s spec, o Options) (pid int, err error) {
 func runExecs(ctx context.Context, t *clab.Topology, pids []int) error {
 	return eachNode(ctx, len(t.Nodes), func(ctx context.Context, i int) error {
 		for _, command := range t.Nodes[i].Exec {
-			var out bytes.Buffer
+			var out head
 			within, cancel := context.WithTimeout(ctx, execWait)
-			err := run(within, pids[i], command, nil, &out, &out)
+			err := run(within, Node{Lab: t.Name, Name: t.Nodes[i].Name, PID: pids[i]}, command, nil, &out, &out)
 			cancel()
-			if err != nil {
+			if err != nil && !errors.Is(err, exec.ErrWaitDelay) { // that is success, and something that goes on with the same output
 				return fmt.Errorf("%s:%d: node %s: exec %q: %w: %s", t.File, t.Nodes[i].Line, t.Nodes[i].Name,
-					strings.Join(command, " "), err, strings.TrimSpace(out.String()))
+					strings.Join(command, " "), err, strings.TrimSpace(string(out)))
 			}
 		}
 		return nil
 	})
 }
 
+// head keeps the beginning of what is written to it, for a message.
+type head []byte
+
+func (h *head) Write(p []byte) (int, error) {
+	const most = 4 << 10
+	*h = append(*h, p[:min(len(p), most-len(*h))]...)
+	return len(p), nil
+}
+
 // Down ends a lab and takes away all that there is of it; a lab that is not there is no error. It returns the number of nodes
 // that were there.
 func Down(lab string) (int, error) {
+	if err := Root(); err != nil {
+		return 0, err
+	}
 	lock, err := lockLab(lab)
 	if err != nil {
 		return 0, err
