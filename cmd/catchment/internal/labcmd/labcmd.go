@@ -128,21 +128,44 @@ func (l *lab) down() *cobra.Command {
 	return &cobra.Command{
 		Use: "down FILE", Short: "End a lab, and leave nothing of it", Args: oneFile,
 		Example: "  catchment lab down lab/topologies/two-upstreams.clab.yml",
+		Long:    "down ends the nodes of the lab, also those that the topology has no more. When FILE is gone or\nbroken since, the lab that was made from it is ended.",
 		RunE: func(c *cobra.Command, args []string) error {
 			t, err := l.load(args[0])
-			if err != nil {
-				return err
-			}
-			if l.runtime == docker {
+			if err == nil && l.runtime == docker {
 				return l.containerlab(c.Context(), "destroy", "-t", t.File, "--cleanup")
 			}
-			count, err := runner.Down(t.Name)
+			made := l.madeFrom(args[0])
+			name := made
+			switch {
+			case err == nil:
+				name = t.Name
+			case made == "":
+				return err
+			}
+			count, err := runner.Down(name)
 			if err != nil {
 				return err
 			}
-			return l.say("%s: %d nodes ended", t.Name, count)
+			if count == 0 && made != "" {
+				return exit.Inputf("the lab %s does not run; the one that was made from %s has the name %s: give the file that name, and try again", name, args[0], made)
+			}
+			return l.say("%s: %d nodes ended", name, count)
 		},
 	}
+}
+
+// madeFrom is the name of a running lab that was made from a file; empty: there is none.
+func (l *lab) madeFrom(file string) string {
+	path, err := filepath.Abs(file)
+	if err != nil || l.runtime != namespaces {
+		return ""
+	}
+	for _, n := range runner.Labs() {
+		if n.File == path {
+			return n.Lab
+		}
+	}
+	return ""
 }
 
 func (l *lab) exec() *cobra.Command {

@@ -107,6 +107,42 @@ func TestALabFromUpToDown(t *testing.T) {
 	}
 }
 
+func TestALabWhoseFileChangedOrIsGoneCanBeEnded(t *testing.T) {
+	netlab.Require(t, netlab.Root)
+	renamed := strings.Replace(topology, "name: labcmd", "name: labcmd-renamed", 1)
+	one := "name: labcmd\ntopology:\n  nodes:\n    a: {kind: linux, network-mode: none, image: catchment-lab/client}\n"
+	for _, c := range []struct {
+		what, text string // of the file when the lab ends; empty: there is none
+		code       int
+		stderr     string
+	}{
+		{"renamed", renamed, exit.Usage, "the lab labcmd-renamed does not run; the one that was made from"},
+		{"broken", "name: [", exit.OK, "labcmd: 2 nodes ended\n"},
+		{"gone", "", exit.OK, "labcmd: 2 nodes ended\n"},
+		{"a node less", one, exit.OK, "labcmd: 2 nodes ended\n"},
+	} {
+		file := write(t, topology)
+		t.Cleanup(func() { _, _ = runner.Down("labcmd") }) // only what a failed test left
+		if a := try(t, "", "up", file); a.code != exit.OK {
+			t.Fatalf("%s: up: %+v", c.what, a)
+		}
+		if err := os.Remove(file); err != nil {
+			t.Fatal(err)
+		}
+		if c.text != "" {
+			if err := os.WriteFile(file, []byte(c.text), 0o644); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if a := try(t, "", "down", file); a.code != c.code || !strings.Contains(a.stderr, c.stderr) {
+			t.Errorf("%s: down: %+v", c.what, a)
+		}
+		if n, err := runner.Down("labcmd"); err != nil || (n > 0) != (c.code != exit.OK) {
+			t.Errorf("%s: %d nodes were left, %v", c.what, n, err)
+		}
+	}
+}
+
 func TestWhatCannotBeObeyedIsExplained(t *testing.T) {
 	file, broken := write(t, topology), write(t, "name: x\nports: []\n")
 	for _, c := range []struct {

@@ -35,6 +35,11 @@ func (l *lab) list() *cobra.Command {
 			return nil
 		},
 		RunE: func(c *cobra.Command, args []string) error {
+			if l.runtime == namespaces {
+				if err := runner.Root(); err != nil {
+					return err
+				}
+			}
 			if len(args) == 0 {
 				return l.labs(format == "json")
 			}

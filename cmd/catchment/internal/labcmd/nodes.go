@@ -37,6 +37,9 @@ func (l *lab) nodesOf(t *clab.Topology) nodes {
 type spaces struct{ t *clab.Topology }
 
 func (s spaces) living(context.Context) (map[string]bool, error) {
+	if err := runner.Root(); err != nil {
+		return nil, err
+	}
 	living := map[string]bool{}
 	for _, n := range runner.List(s.t) {
 		living[n.Name] = n.State != runner.Ended
