@@ -119,20 +119,22 @@ func (w *world) observed(states []bmp.State, now time.Time) change {
 	return c
 }
 
-// sees is which services of the nodes a view has, in which families.
+// sees is which services of the nodes a view has, in which families. Each route is read once, however many nodes there are:
+// a router may tell of very many.
 func (w *world) sees(s bmp.State, nodes []string, tags fleetTags) map[string][]string {
-	by := map[netip.Prefix][]bmp.Route{}
+	by := map[netip.Prefix]*sighted{}
 	reach := false // tags reach the view
 	for _, r := range s.Routes {
-		by[r.Prefix] = append(by[r.Prefix], r)
-		reach = reach || slices.ContainsFunc(r.Communities, tags.has)
+		if by[r.Prefix] == nil {
+			by[r.Prefix] = &sighted{tags: map[community.Value]bool{}}
+		}
+		tagged := by[r.Prefix].add(r, tags)
+		reach = reach || tagged
 	}
 	out := map[string][]string{}
 	for _, node := range nodes {
 		h := w.nodes.get(node).hello()
-		has := func(p netip.Prefix) bool {
-			return slices.ContainsFunc(by[p], func(r bmp.Route) bool { return tags.of(node, h, r, reach) })
-		}
+		has := func(p netip.Prefix) bool { return by[p] != nil && tags.of(node, h, by[p], reach) }
 		for _, service := range servicesOf(h) {
 			prefixes := prefixesOf(h, service)
 			for _, family := range slices.Sorted(maps.Keys(prefixes)) {
@@ -143,6 +145,42 @@ func (w *world) sees(s bmp.State, nodes []string, tags fleetTags) map[string][]s
 		}
 	}
 	return out
+}
+
+// sighted is what a view has of a prefix.
+type sighted struct {
+	tags map[community.Value]bool // of the fleet, on any of its routes
+	bare []bmp.Route              // those without one
+	// heard are the AS that have the bare ones of us, by our AS, as far as that was asked.
+	heard map[uint32]map[uint32]bool
+}
+
+// add takes a route in, and reports whether it has a tag of the fleet.
+func (s *sighted) add(r bmp.Route, tags fleetTags) (tagged bool) {
+	for _, c := range r.Communities {
+		if tags.all[c] {
+			tagged, s.tags[c] = true, true
+		}
+	}
+	if !tagged {
+		s.bare = append(s.bare, r)
+	}
+	return tagged
+}
+
+// at are the AS that have the bare routes of us; 0 is none.
+func (s *sighted) at(us uint32) map[uint32]bool {
+	if s.heard[us] == nil {
+		if s.heard == nil {
+			s.heard = map[uint32]map[uint32]bool{}
+		}
+		s.heard[us] = map[uint32]bool{}
+		for _, r := range s.bare {
+			s.heard[us][heardBy(r, us)] = true
+		}
+		delete(s.heard[us], 0)
+	}
+	return s.heard[us]
 }
 
 // fleetTags are the tags on routes: of each node, and of all.
@@ -168,20 +206,21 @@ func (w *world) fleetTags(now time.Time) fleetTags {
 	return t
 }
 
-func (t fleetTags) has(v community.Value) bool { return t.all[v] }
-
-// of reports whether a route of a view is a node's: it has a tag of the node. Of a node
+// of reports whether a view has a route of a node: one with a tag of the node. Of a node
 // without one, and where tags do not reach the view, the path is all that tells: that of
 // a route which the node announces, and no tag of another's.
-func (t fleetTags) of(node string, h *centralv1.Hello, r bmp.Route, reach bool) bool {
+func (t fleetTags) of(node string, h *centralv1.Hello, s *sighted, reach bool) bool {
 	own := t.by[node]
-	if slices.ContainsFunc(r.Communities, func(c community.Value) bool { return own[c] }) {
-		return true
+	for tag := range own {
+		if s.tags[tag] {
+			return true
+		}
 	}
-	if len(own) > 0 && reach || slices.ContainsFunc(r.Communities, t.has) {
+	if len(own) > 0 && reach {
 		return false
 	}
-	return slices.ContainsFunc(h.GetNeighbors(), func(n *centralv1.EdgeNeighbor) bool { return n.GetAsn() == heardBy(r, h.GetAsn()) })
+	heard := s.at(h.GetAsn())
+	return slices.ContainsFunc(h.GetNeighbors(), func(n *centralv1.EdgeNeighbor) bool { return heard[n.GetAsn()] })
 }
 
 // heardBy is the AS that has a route of us, or 0 where it is not ours: the last one in

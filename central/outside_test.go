@@ -350,7 +350,9 @@ func TestWhoseRouteItIs(t *testing.T) {
 		if c.tag != "" {
 			r.Communities = community.NewSet(value(c.tag))
 		}
-		if got := tags.of(c.node, c.hello, r, c.reach); got != c.want {
+		has := &sighted{tags: map[community.Value]bool{}}
+		has.add(r, tags)
+		if got := tags.of(c.node, c.hello, has, c.reach); got != c.want {
 			t.Errorf("%s: %v", c.name, got)
 		}
 	}

@@ -11,9 +11,9 @@
 // The input may be anything. A message that is malformed ends the connection, with the
 // reason in State, and never the process; each view has one connection, of its own
 // address, the newest; a message has at most [MaxMessage] octets and must arrive within
-// [MessageTime]; what a view keeps is bounded by [MaxPeers] and [MaxRoutes]. Routes to
-// other prefixes cost the time to read them and no memory, so that a full table may
-// come.
+// [MessageTime]; what a view keeps is bounded by [MaxPeers], [MaxRoutes] and
+// [MaxOctets]. Routes to other prefixes cost the time to read them and no memory, so that a
+// full table may come.
 //
 // BMP has no answer: the package never writes to a router, and it decides nothing.
 package bmp

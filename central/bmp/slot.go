@@ -111,7 +111,13 @@ func (s *slot) wants(want map[netip.Prefix]bool, now time.Time) {
 func (t *table) forget() {
 	t.routes = 0
 	for _, p := range t.peers {
-		maps.DeleteFunc(p.routes, func(k routeKey, _ Route) bool { return !t.want[k.prefix] })
+		maps.DeleteFunc(p.routes, func(k routeKey, r Route) bool {
+			if t.want[k.prefix] {
+				return false
+			}
+			t.octets -= weight(r)
+			return true
+		})
 		t.routes += len(p.routes)
 	}
 }

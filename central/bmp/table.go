@@ -14,6 +14,8 @@ const (
 	MaxPeers = 10_000
 	// MaxRoutes is how many routes of a view are kept.
 	MaxRoutes = 100_000
+	// MaxOctets is how much memory the AS paths and communities of a view's routes take.
+	MaxOctets = 64 << 20
 	// DumpTime is how long after it has come up a peer's table counts as whole without
 	// an End-of-RIB: there is one at the start of a session only, and some send none.
 	DumpTime = 30 * time.Second
@@ -27,6 +29,7 @@ type table struct {
 	router string
 	peers  map[peerKey]*peer
 	routes int
+	octets int // of what MaxOctets bounds
 	done   [2]bool
 	spoke  [2]bool
 	attrs  update.Attributes
@@ -145,6 +148,9 @@ func (t *table) drop(key peerKey) bool {
 		return false
 	}
 	t.routes -= len(p.routes)
+	for _, r := range p.routes {
+		t.octets -= weight(r)
+	}
 	delete(t.peers, key)
 	return true
 }
@@ -220,16 +226,33 @@ func (t *table) update(p *peer, body []byte, width int) (changed bool, err error
 	if t.routes+len(changes) > MaxRoutes {
 		return false, fmt.Errorf("more than %d routes to wanted prefixes", MaxRoutes)
 	}
+	more := 0
+	for _, c := range changes {
+		more += weight(c.route) - weight(p.routes[c.key])
+	}
+	if more > 0 && t.octets+more > MaxOctets {
+		return false, fmt.Errorf("more than %d MiB of paths and communities of wanted prefixes", MaxOctets>>20)
+	}
 	changed = t.spoke != spoke || len(changes) > 0
 	t.spoke = spoke
 	t.routes -= len(p.routes)
 	for _, c := range changes {
+		t.octets += weight(c.route) - weight(p.routes[c.key])
 		if p.routes[c.key] = c.route; c.gone {
 			delete(p.routes, c.key)
 		}
 	}
 	t.routes += len(p.routes)
 	return changed, nil
+}
+
+// weight is about the memory, in octets, of a route's AS path and communities.
+func weight(r Route) int {
+	n := 16 * len(r.Communities)
+	for _, segment := range r.Path {
+		n += 32 + 4*len(segment.ASNs)
+	}
+	return n
 }
 
 // everyPrefix has the wanted ones picked out of all.
