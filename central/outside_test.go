@@ -181,6 +181,30 @@ func TestANodeThatNoViewHasIsNoCapacity(t *testing.T) {
 	})
 }
 
+// One router that tells nothing but lies must not end a service together with a bad check.
+func TestALyingViewLetsNoKeeperGo(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l, v, edges := seenLab(t)
+		v.set(func(s []bmp.State) { s[0].Routes = nil })
+		pass(2 * time.Minute)
+		l.unseen("n01", true)
+		l.unseen("n02", true)
+		for _, e := range edges {
+			e.set(func(e *simEdge) { e.hard = false })
+		}
+		pass(2 * time.Minute)
+		var kept []string
+		for _, e := range edges {
+			if slices.Contains(e.intent().GetKeep(), video) {
+				kept = append(kept, e.name)
+			}
+		}
+		if len(kept) < 2 {
+			t.Errorf("%v are kept in a hard failure, want two at least", kept)
+		}
+	})
+}
+
 func TestWhoIsNotJudged(t *testing.T) {
 	none := func(s []bmp.State) { s[0].Routes = nil }
 	for name, change := range map[string]func(*fakeViews, []*simEdge){

@@ -23,6 +23,23 @@ type slot struct {
 	// kept is what a view that was asked again told before, until a moment.
 	kept  *State
 	until time.Time
+	// lines were written to the log since minute began.
+	lines  int
+	minute time.Time
+}
+
+// mostLines is how many lines of one view the log takes in a minute.
+const mostLines = 20
+
+// tells counts a line for the log, and reports whether it may be written and whether it is the last one for now.
+func (s *slot) tells(now time.Time) (may, last bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if d := now.Sub(s.minute); d < 0 || d >= time.Minute {
+		s.minute, s.lines = now, 0
+	}
+	s.lines++
+	return s.lines <= mostLines, s.lines == mostLines
 }
 
 // take makes a connection the view's, in the place of an older one, and reports whether

@@ -40,7 +40,8 @@ type Station struct {
 }
 
 // New returns a station for these views, whose addresses are distinct. log gets one
-// line for each session that begins or ends; nil: none.
+// line for each session that begins or ends, but of a view that comes and goes all the
+// time a few a minute only; nil: none.
 func New(views []View, log *slog.Logger) *Station {
 	if log == nil {
 		log = slog.New(slog.DiscardHandler)
@@ -171,12 +172,23 @@ func (s *Station) session(slot *slot, conn net.Conn) {
 		}
 		if !began && err == nil {
 			began = true
-			s.log.Info("a BMP view is there", "view", slot.view.Name, "router", slot.router(), "from", conn.RemoteAddr())
+			s.tell(slot, slog.LevelInfo, "a BMP view is there", "view", slot.view.Name, "router", slot.router(), "from", conn.RemoteAddr())
 		}
 	}
 	_ = conn.Close() // it was only read
 	if slot.end(conn, err, time.Now()) {
-		s.log.Warn("a BMP view is gone", "view", slot.view.Name, "reason", reason(err))
+		s.tell(slot, slog.LevelWarn, "a BMP view is gone", "view", slot.view.Name, "reason", reason(err))
 	}
 	s.touch()
+}
+
+// tell writes a line about a view to the log, unless there were many just now.
+func (s *Station) tell(slot *slot, level slog.Level, what string, args ...any) {
+	may, last := slot.tells(time.Now())
+	if last {
+		args = append(args, "more", "not told for a minute: it comes and goes")
+	}
+	if may {
+		s.log.Log(context.Background(), level, what, args...)
+	}
 }

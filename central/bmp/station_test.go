@@ -281,3 +281,29 @@ func TestARouterWithoutNewsIsWaitedFor(t *testing.T) {
 		}
 	})
 }
+
+// A router that connects and goes in a hurry, or somebody at its address, costs neither memory nor a full log, and the other
+// views nothing.
+func TestAViewThatComesAndGoesFillsNoLog(t *testing.T) {
+	s := serve(t)
+	other := append(split(t, initiation), split(t, up(openOurs, openTheirs))...)
+	s.dial("127.0.0.2", other...)
+	began := s.await(1, "the other view", func(st State) bool { return st.Peers == 1 })
+	for range 3 * mostLines {
+		conn := s.dial("127.0.0.1", split(t, initiation)...)
+		s.await(0, "view", func(st State) bool { return st.Up })
+		if err := conn.Close(); err != nil {
+			t.Fatal(err)
+		}
+		s.await(0, "end", away)
+	}
+	if n := s.log.count("view=a"); n < mostLines || n > 3*mostLines { // of a slow minute there may be two
+		t.Errorf("%d lines", n)
+	}
+	if s.log.count("it comes and goes") == 0 {
+		t.Error("nobody is told why there are no more lines")
+	}
+	if st := s.States(time.Now())[1]; !st.Up || st.Peers != 1 || !st.Since.Equal(began.Since) {
+		t.Errorf("the other view: %+v", st)
+	}
+}
