@@ -69,7 +69,7 @@ func TestACommandOfTheTopologyMaySayMuchAndLeaveSomethingRunning(t *testing.T) {
 
 	topology = write(t, "runner-leaves", "EXEC", "sh -c 'ip addr add 10.0.0.2/30 dev eth1; sleep 600 &'")
 	up(t, topology)
-	inside(t, topology, "b", "pgrep", "-x", "sleep")
+	inside(t, topology, "b", "pgrep", "-fx", "sleep 600")
 }
 
 // What a node says of itself is read by commands for any lab: it may be anything.

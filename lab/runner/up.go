@@ -99,11 +99,25 @@ func ended(t *clab.Topology, pids []int) error {
 		if !gone(pid) {
 			continue
 		}
-		text, _ := os.ReadFile(LogFile(t.Name, t.Nodes[i].Name))
-		lines := strings.Split(strings.TrimSpace(string(text)), "\n")
+		lines := strings.Split(strings.TrimSpace(lastOf(LogFile(t.Name, t.Nodes[i].Name))), "\n")
 		errs = append(errs, fmt.Errorf("node %s has ended; its last words: %s", t.Nodes[i].Name, strings.Join(lines[max(len(lines)-3, 0):], " | ")))
 	}
 	return errors.Join(errs...)
+}
+
+// lastOf is the end of a file, which may be of any size; empty when it cannot be read.
+func lastOf(path string) string {
+	f, err := os.Open(path)
+	if err != nil {
+		return ""
+	}
+	defer f.Close()
+	const most = 4 << 10
+	if info, err := f.Stat(); err == nil && info.Size() > most {
+		_, _ = f.Seek(-most, io.SeekEnd) // else the beginning has to do
+	}
+	text, _ := io.ReadAll(io.LimitReader(f, most)) // what could be read
+	return string(text)
 }
 
 // completeFile stands in the folder of a lab that was made to its end.
