@@ -40,6 +40,7 @@ type Node struct {
 	PID int
 	// File is the topology it was made from.
 	File string
+	born string // of PID
 }
 
 // find lists the living nodes of a lab, or of all labs when it is empty, by lab and name. A node's first process is known by
@@ -52,8 +53,9 @@ func find(lab string) []Node {
 		if err != nil || pid == os.Getpid() || !firstInside(pid) {
 			continue
 		}
+		began := born(pid)
 		env := environ(pid)
-		n := Node{Lab: env[labelLab], Name: env[labelNode], Kind: env[labelRole], File: env[labelFile], PID: pid}
+		n := Node{Lab: env[labelLab], Name: env[labelNode], Kind: env[labelRole], File: env[labelFile], PID: pid, born: began}
 		if n.Lab == "" || n.Name == "" || lab != "" && n.Lab != lab {
 			continue
 		}
@@ -88,8 +90,17 @@ func firstInside(pid int) bool {
 	return inner && root
 }
 
+// environ is the labels of a process. One that is just executing a program has no environment for a moment: that is after it
+// has closed what [Up] waits for.
 func environ(pid int) map[string]string {
-	text, _ := os.ReadFile(filepath.Join("/proc", strconv.Itoa(pid), "environ"))
+	var text []byte
+	for range 50 {
+		var err error
+		if text, err = os.ReadFile(filepath.Join("/proc", strconv.Itoa(pid), "environ")); err != nil || len(text) > 0 {
+			break
+		}
+		time.Sleep(time.Millisecond)
+	}
 	env := map[string]string{}
 	for _, item := range bytes.Split(text, []byte{0}) {
 		if key, value, ok := strings.Cut(string(item), "="); ok && strings.HasPrefix(key, labelLab) {
@@ -139,13 +150,18 @@ func end(nodes []Node, within time.Duration) {
 	await(within, lives)
 }
 
-// lives reports whether the process of that number is the node still, and not one that came after it.
-func (n Node) lives() bool {
-	if !firstInside(n.PID) {
-		return false
+// lives reports whether the process of that number is the node still, and not one that came after it. A node that this
+// process has started itself has no time of birth: any first process of a namespace passes for it, and none of the machine's.
+func (n Node) lives() bool { return firstInside(n.PID) && (n.born == "" || born(n.PID) == n.born) }
+
+// born is when a process began, in the kernel's ticks; empty: it is not there.
+func born(pid int) string {
+	text, _ := os.ReadFile(filepath.Join("/proc", strconv.Itoa(pid), "stat"))
+	_, rest, _ := strings.Cut(string(text[bytes.LastIndexByte(text, ')')+1:]), " ")
+	if fields := strings.Fields(rest); len(fields) > 19 {
+		return fields[19] // the 22nd, proc(5)
 	}
-	env := environ(n.PID)
-	return env[labelLab] == n.Lab && env[labelNode] == n.Name
+	return ""
 }
 
 // open returns a descriptor of the node's first process, which never becomes that of another one.

@@ -103,9 +103,9 @@ func TestAnotherProcessIsNeverTakenForANode(t *testing.T) {
 	topology := write(t, "runner-taken")
 	up(t, topology)
 	n = List(topology)[0]
-	n.Lab = "runner-other"
+	n.born = "1"
 	end([]Node{n}, time.Second)
 	if got := List(topology)[0]; got.PID != n.PID {
-		t.Errorf("the node of another lab was ended: %+v", got)
+		t.Errorf("a process of another birth was ended: %+v", got)
 	}
 }
