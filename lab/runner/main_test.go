@@ -121,15 +121,24 @@ func nothingLeft(t *testing.T, lab string) {
 	}
 }
 
-// namespaceCount is how many network namespaces processes of this machine are in.
-func namespaceCount(t *testing.T) int {
-	t.Helper()
+// holders are the processes of this machine in each network namespace.
+func holders() map[string][]string {
 	paths, _ := filepath.Glob("/proc/[0-9]*/ns/net")
-	seen := map[string]bool{}
+	seen := map[string][]string{}
 	for _, path := range paths {
 		if name, err := os.Readlink(path); err == nil {
-			seen[name] = true
+			seen[name] = append(seen[name], path)
 		}
 	}
-	return len(seen)
+	return seen
+}
+
+// networkOf is the network namespace of a process.
+func networkOf(t *testing.T, pid int) string {
+	t.Helper()
+	name, err := os.Readlink(fmt.Sprintf("/proc/%d/ns/net", pid))
+	if err != nil {
+		t.Error(err)
+	}
+	return name
 }

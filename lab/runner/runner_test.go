@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"os"
 	"os/exec"
 	"strings"
@@ -136,12 +137,15 @@ func TestADaemonCanBeStoppedAndStartedInItsNode(t *testing.T) {
 }
 
 func TestLabsOfOneTopologyDoNotClash(t *testing.T) {
-	before := namespaceCount(t)
 	one, other := write(t, "runner-one"), write(t, "runner-other")
 	up(t, one)
 	up(t, other)
-	if got := namespaceCount(t) - before; got != 4 {
-		t.Errorf("%d more network namespaces, want 4", got)
+	networks := map[string]bool{networkOf(t, os.Getpid()): true}
+	for _, n := range append(List(one), List(other)...) {
+		networks[networkOf(t, n.PID)] = true
+	}
+	if len(networks) != 5 {
+		t.Errorf("the machine and four nodes have the networks %v", networks)
 	}
 	inside(t, one, "a", "touch", "/run/here")
 	inside(t, other, "a", "test", "!", "-e", "/run/here")
@@ -172,8 +176,10 @@ func TestLabsOfOneTopologyDoNotClash(t *testing.T) {
 		t.Errorf("%d nodes ended, %v", n, err)
 	}
 	netlab.Eventually(t, 10*time.Second, "the namespaces to go", func() error {
-		if namespaceCount(t) > before {
-			return errors.New("they are there")
+		for name, processes := range holders() {
+			if networks[name] && name != networkOf(t, os.Getpid()) {
+				return fmt.Errorf("%s is held by %v", name, processes)
+			}
 		}
 		return nil
 	})

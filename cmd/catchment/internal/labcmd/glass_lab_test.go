@@ -80,13 +80,17 @@ func TestARealLabIsSeenThroughItsRouters(t *testing.T) {
 		}
 		return nil
 	})
-	if a := labSays(t, "graph", file); a.code != exit.OK || a.stderr != "" || !slices.Equal(titles(a.stdout), []string{
-		"labcmd-glass", "edge1:eth1 to transit1:eth1: BGP up", "edge1:eth2 to transit2:eth1: BGP up", "transit1:eth2 to transit2:eth2: BGP up",
-		"client1:eth1 to transit1:eth3", "client2:eth1 to transit2:eth3",
-		"transit1: frr, AS 65001", "transit2: bird, AS 65002", "edge1: catchment-edge, AS 57629", "client1: client", "client2: client",
-	}) {
-		t.Errorf("exit %d, stderr %q, %q", a.code, a.stderr, titles(a.stdout))
-	}
+	netlab.Eventually(t, 60*time.Second, "all sessions, of both families, in the picture", func() error {
+		a := labSays(t, "graph", file)
+		if a.code != exit.OK || a.stderr != "" || !slices.Equal(titles(a.stdout), []string{
+			"labcmd-glass", "edge1:eth1 to transit1:eth1: BGP up", "edge1:eth2 to transit2:eth1: BGP up", "transit1:eth2 to transit2:eth2: BGP up",
+			"client1:eth1 to transit1:eth3", "client2:eth1 to transit2:eth3",
+			"transit1: frr, AS 65001", "transit2: bird, AS 65002", "edge1: catchment-edge, AS 57629", "client1: client", "client2: client",
+		}) {
+			return fmt.Errorf("exit %d, stderr %q, %q", a.code, a.stderr, titles(a.stdout))
+		}
+		return nil
+	})
 
 	if a := labSays(t, "exec", file, "transit2", "/lab/daemon", "stop", "KILL"); a.code != exit.OK {
 		t.Fatalf("stop: %+v", a)
