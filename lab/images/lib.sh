@@ -43,6 +43,7 @@ await() {
   tries=0
   while "$1" && [ "$count" -lt "${CLAB_INTFS:-0}" ]; do
     tries=$((tries + 1))
+    [ "$tries" != 15 ] || say "waits: $count of ${CLAB_INTFS} interfaces ($1); look at links: and exec:"
     [ "$tries" -le 600 ] || fail "after 2 minutes there are $count of ${CLAB_INTFS} interfaces ($1); look at links: and exec:"
     sleep 0.2
   done

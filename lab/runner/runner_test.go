@@ -217,6 +217,9 @@ func TestUpThatFailsLeavesNothing(t *testing.T) {
 		if err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%s: %v", c.name, err)
 		}
+		if c.name == "exec" && strings.Contains(err.Error(), "killed") {
+			t.Errorf("a command that was killed for another's failure is told: %v", err)
+		}
 		nothingLeft(t, topology.Name)
 		if n, err := Down(topology.Name); err != nil || n != 0 {
 			t.Errorf("%s: %d nodes left, %v", c.name, n, err)
@@ -290,7 +293,7 @@ func TestANodeWaitsForItsAddresses(t *testing.T) {
 	up(t, topology)
 	state(t, topology, "a", Running)
 	err := AwaitRunning(t.Context(), topology, 500*time.Millisecond)
-	if want := "the lab runner-waits is there, but b is waiting (" + LogFile(topology.Name, "b") + "); look at the logs"; err == nil || !strings.HasPrefix(err.Error(), want) {
+	if want := "the lab runner-waits is there, but b is waiting (" + LogFile(topology.Name, "b") + ": nothing yet); mend that"; err == nil || !strings.HasPrefix(err.Error(), want) {
 		t.Errorf("%v, want %s", err, want)
 	}
 	inside(t, topology, "b", "ip", "addr", "add", "10.0.0.2/30", "dev", "eth1")
@@ -304,7 +307,7 @@ func TestANodeWaitsForItsAddresses(t *testing.T) {
 		}
 		return nil
 	})
-	if !strings.Contains(err.Error(), "b is ended") {
+	if !strings.Contains(err.Error(), "b is ended (") || strings.Contains(err.Error(), "a is") {
 		t.Errorf("%v", err)
 	}
 }

@@ -1,6 +1,7 @@
 package runner
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -99,10 +100,15 @@ func ended(t *clab.Topology, pids []int) error {
 		if !gone(pid) {
 			continue
 		}
-		lines := strings.Split(strings.TrimSpace(lastOf(LogFile(t.Name, t.Nodes[i].Name))), "\n")
-		errs = append(errs, fmt.Errorf("node %s has ended; its last words: %s", t.Nodes[i].Name, strings.Join(lines[max(len(lines)-3, 0):], " | ")))
+		errs = append(errs, fmt.Errorf("node %s has ended; its last words: %s", t.Nodes[i].Name, lastWords(t.Name, t.Nodes[i].Name)))
 	}
 	return errors.Join(errs...)
+}
+
+// lastWords are the last lines of a node's log; empty when it has written none.
+func lastWords(lab, node string) string {
+	lines := strings.Split(strings.TrimSpace(lastOf(LogFile(lab, node))), "\n")
+	return strings.Join(lines[max(len(lines)-3, 0):], " | ")
 }
 
 // lastOf is the end of a file, which may be of any size; empty when it cannot be read.
@@ -238,8 +244,15 @@ func runExecs(ctx context.Context, t *clab.Topology, pids []int) error {
 			var out head
 			within, cancel := context.WithTimeout(ctx, execWait)
 			err := run(within, Node{Lab: t.Name, Name: t.Nodes[i].Name, PID: pids[i]}, command, nil, &out, &out)
+			if errors.Is(err, exec.ErrWaitDelay) {
+				err = nil // that is success, and something that goes on with the same output
+			} else if err != nil && ctx.Err() != nil {
+				err = ctx.Err() // killed since another node's command failed, which is what is told
+			} else if err != nil && within.Err() != nil {
+				err = fmt.Errorf("does not end within %s", execWait)
+			}
 			cancel()
-			if err != nil && !errors.Is(err, exec.ErrWaitDelay) { // that is success, and something that goes on with the same output
+			if err != nil {
 				return fmt.Errorf("%s:%d: node %s: exec %q: %w: %s", t.File, t.Nodes[i].Line, t.Nodes[i].Name,
 					strings.Join(command, " "), err, strings.TrimSpace(string(out)))
 			}
@@ -304,24 +317,30 @@ func AwaitRunning(ctx context.Context, t *clab.Topology, within time.Duration) e
 	tick := time.NewTicker(50 * time.Millisecond)
 	defer tick.Stop()
 	for {
-		var behind []string
-		ended := false
+		var behind, over []Node
 		for _, n := range List(t) {
 			if n.State != Running && n.State != Stopped {
-				behind = append(behind, fmt.Sprintf("%s is %s (%s)", n.Name, n.State, LogFile(t.Name, n.Name)))
+				behind = append(behind, n)
 			}
-			ended = ended || n.State == Ended
+			if n.State == Ended {
+				over = append(over, n)
+			}
 		}
 		if len(behind) == 0 {
 			return nil
 		}
 		select {
 		case <-tick.C:
-			if !ended {
+			if len(over) == 0 {
 				continue
 			}
+			behind = over // the others have had no time yet
 		case <-ctx.Done():
 		}
-		return fmt.Errorf("the lab %s is there, but %s; look at the logs, then write `catchment lab down %s`", t.Name, strings.Join(behind, ", "), t.File)
+		var all []string
+		for _, n := range behind {
+			all = append(all, fmt.Sprintf("%s is %s (%s: %s)", n.Name, n.State, LogFile(t.Name, n.Name), cmp.Or(lastWords(t.Name, n.Name), "nothing yet")))
+		}
+		return fmt.Errorf("the lab %s is there, but %s; mend that, write `catchment lab down %s`, and begin again", t.Name, strings.Join(all, ", "), t.File)
 	}
 }
