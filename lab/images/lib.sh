@@ -8,6 +8,7 @@ umask 022
 mkdir -p /run/lab
 state() { echo "$1" >/run/lab/state.new && mv /run/lab/state.new /run/lab/state; }
 say() { echo "lab: $*" >&2; }
+warn() { say "warning: $*"; } # lab up tells this, too
 fail() { say "$*"; exit 1; }
 state waiting
 

@@ -344,3 +344,17 @@ func AwaitRunning(ctx context.Context, t *clab.Topology, within time.Duration) e
 		return fmt.Errorf("the lab %s is there, but %s; mend that, write `catchment lab down %s`, and begin again", t.Name, strings.Join(all, ", "), t.File)
 	}
 }
+
+// Warnings are what the start scripts of a lab warn of in their logs, such as lines of a configuration that a router refuses.
+func Warnings(t *clab.Topology) []string {
+	var all []string
+	for _, n := range t.Nodes {
+		text, _ := os.ReadFile(LogFile(t.Name, n.Name))
+		for line := range strings.Lines(string(text)) {
+			if said, ok := strings.CutPrefix(line, "lab: warning: "); ok {
+				all = append(all, fmt.Sprintf("%s: %s (%s)", n.Name, strings.TrimSpace(said), LogFile(t.Name, n.Name)))
+			}
+		}
+	}
+	return all
+}

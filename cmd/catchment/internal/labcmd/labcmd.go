@@ -117,6 +117,11 @@ func (l *lab) up() *cobra.Command {
 					return err
 				}
 			}
+			for _, w := range runner.Warnings(t) {
+				if err := l.say("%s", w); err != nil {
+					return err
+				}
+			}
 			return l.print(t, false)
 		},
 	}

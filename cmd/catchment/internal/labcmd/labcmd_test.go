@@ -143,6 +143,18 @@ func TestALabWhoseFileChangedOrIsGoneCanBeEnded(t *testing.T) {
 	}
 }
 
+func TestUpWarnsOfLinesThatFRRRefuses(t *testing.T) {
+	netlab.Require(t, netlab.Root, netlab.FRRouting)
+	file := write(t, strings.NewReplacer("name: labcmd", "name: labcmd-refused", "a: {", "a: {image: catchment-lab/frr:latest, binds: [frr.conf:/etc/frr/frr.conf], ").Replace(topology))
+	if err := os.WriteFile(filepath.Join(filepath.Dir(file), "frr.conf"), []byte("no such line\n"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { try(t, "", "down", file) })
+	if a := try(t, "", "up", file); a.code != exit.OK || a.stderr != "a: FRR refuses lines of /etc/frr/frr.conf ("+runner.LogFile("labcmd-refused", "a")+")\n" {
+		t.Errorf("%+v", a)
+	}
+}
+
 func TestWhatCannotBeObeyedIsExplained(t *testing.T) {
 	file, broken := write(t, topology), write(t, "name: x\nports: []\n")
 	for _, c := range []struct {
