@@ -133,3 +133,21 @@ esac
 	}
 	golden(t, "lg_node.table", a.stdout)
 }
+
+// A neighbour that nobody is keeps up waiting for its time, and is named; the lab is there.
+func TestUpNamesTheSessionsThatDoNotComeUp(t *testing.T) {
+	netlab.Require(t, netlab.Root, netlab.BIRDRouting)
+	file := write(t, strings.NewReplacer("name: labcmd", "name: labcmd-alone", "    a: {exec: [", "    a: {image: catchment-lab/bird:latest, binds: [bird.conf:/etc/bird/bird.conf], exec: [").Replace(topology))
+	if err := os.WriteFile(filepath.Join(filepath.Dir(file), "bird.conf"), []byte("router id 10.0.0.1;\nprotocol device {}\nprotocol bgp alone { local as 65001; neighbor 10.0.0.2 as 65002; ipv4 { import all; export none; }; }\n"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if a := try(t, "", "down", file); a.code != exit.OK {
+			t.Errorf("down: %+v", a)
+		}
+	})
+	a := try(t, "", "up", file, "--wait", "6s")
+	if a.code != exit.OK || !strings.Contains(a.stderr, "not all sessions are up: a: 10.0.0.2 is ") || !strings.Contains(a.stdout, "a     bird    running\n") {
+		t.Errorf("%+v", a)
+	}
+}

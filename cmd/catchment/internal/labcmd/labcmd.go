@@ -95,7 +95,7 @@ func (l *lab) up() *cobra.Command {
 	wait := time.Minute
 	c := &cobra.Command{
 		Use: "up FILE", Short: "Make a lab and run its nodes", Args: oneFile,
-		Long:    "up makes the nodes and the links of the topology, runs the commands of exec: and waits until\nall daemons run; BGP sessions may still need some seconds. When a node, a link or a command fails,\nnothing is left of the lab; when a daemon does, the lab is there to look at.",
+		Long:    "up makes the nodes and the links of the topology, runs the commands of exec: and waits until\nall daemons run and all BGP sessions are up. When a node, a link or a command fails, nothing is\nleft of the lab; when a daemon does, the lab is there to look at.",
 		Example: "  catchment lab up lab/topologies/two-upstreams.clab.yml",
 		RunE: func(c *cobra.Command, args []string) error {
 			t, err := l.load(args[0])
@@ -112,6 +112,7 @@ func (l *lab) up() *cobra.Command {
 			if err := runner.Up(c.Context(), t, o); err != nil {
 				return err
 			}
+			began := time.Now()
 			if wait > 0 {
 				if err := runner.AwaitRunning(c.Context(), t, wait); err != nil {
 					return err
@@ -122,10 +123,15 @@ func (l *lab) up() *cobra.Command {
 					return err
 				}
 			}
+			if left := wait - time.Since(began); left > 0 {
+				if err := l.awaitSessions(c.Context(), t, left.Round(time.Second)); err != nil {
+					return err
+				}
+			}
 			return l.print(t, false)
 		},
 	}
-	c.Flags().DurationVar(&wait, "wait", wait, "how long the nodes' daemons may take to start (`DURATION`); 0 does not wait")
+	c.Flags().DurationVar(&wait, "wait", wait, "how long daemons and sessions may take to come up (`DURATION`); 0 does not wait")
 	return c
 }
 
