@@ -7,6 +7,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/catchment-bgp/catchment/internal/procstat"
 )
 
 // Usage is what processes hold and have used so far.
@@ -24,7 +26,7 @@ func UsageOf(pid int, children bool) (Usage, error) {
 	if err != nil {
 		return Usage{}, err
 	}
-	fields := StatFields(string(stat))
+	fields := procstat.Fields(string(stat))
 	if len(fields) < 22 {
 		return Usage{}, fmt.Errorf("/proc/%d/stat has %d fields", pid, len(fields))
 	}
@@ -72,9 +74,4 @@ func switchesOf(pid int) (sum uint64, err error) {
 		}
 	}
 	return sum, nil
-}
-
-// StatFields are the fields of /proc/PID/stat from the third on; the second, in brackets, may hold anything.
-func StatFields(stat string) []string {
-	return strings.Fields(stat[strings.LastIndexByte(stat, ')')+1:])
 }

@@ -13,6 +13,8 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/catchment-bgp/catchment/internal/procstat"
 )
 
 // Proc is a process that a node started. It leads a process group of its own.
@@ -108,18 +110,12 @@ func groupLives(pgid int) bool {
 		if err != nil {
 			continue
 		}
-		fields := statFields(string(text))
+		fields := procstat.Fields(string(text))
 		if len(fields) > 2 && fields[2] == strconv.Itoa(pgid) && fields[0] != "Z" && fields[0] != "X" {
 			return true
 		}
 	}
 	return false
-}
-
-// statFields are the fields of /proc/PID/stat (proc_pid_stat(5)) from the third on. The second, a name in brackets, may
-// hold anything.
-func statFields(stat string) []string {
-	return strings.Fields(stat[strings.LastIndexByte(stat, ')')+1:])
 }
 
 // Done is closed when the process has ended.
@@ -196,7 +192,7 @@ func (p *Proc) CPU() (time.Duration, error) {
 
 // cpuTime adds utime and stime, fields 14 and 15 of /proc/PID/stat, in ticks of 1/100 s.
 func cpuTime(stat string) (time.Duration, error) {
-	fields := statFields(stat)
+	fields := procstat.Fields(stat)
 	if len(fields) < 13 {
 		return 0, errors.New("/proc/PID/stat is too short")
 	}

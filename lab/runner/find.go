@@ -13,6 +13,8 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/catchment-bgp/catchment/internal/procstat"
 )
 
 // State of a node.
@@ -157,9 +159,8 @@ func (n Node) lives() bool { return firstInside(n.PID) && (n.born == "" || born(
 // born is when a process began, in the kernel's ticks; empty: it is not there.
 func born(pid int) string {
 	text, _ := os.ReadFile(filepath.Join("/proc", strconv.Itoa(pid), "stat"))
-	_, rest, _ := strings.Cut(string(text[bytes.LastIndexByte(text, ')')+1:]), " ")
-	if fields := strings.Fields(rest); len(fields) > 19 {
-		return fields[19] // the 22nd, proc(5)
+	if fields := procstat.Fields(string(text)); len(fields) > 19 {
+		return fields[19] // starttime, field 22
 	}
 	return ""
 }

@@ -60,10 +60,8 @@ func Up(ctx context.Context, t *clab.Topology, o Options) (err error) {
 		return err
 	}
 	defer lock.Close()
-	if there := find(t.Name); len(there) > 0 {
-		if complete(t.Name) {
-			return fmt.Errorf("the lab %s is up already (%d nodes); write `catchment lab down %s` first", t.Name, len(there), there[0].File)
-		}
+	if there := find(t.Name); len(there) > 0 && complete(t.Name) {
+		return fmt.Errorf("the lab %s is up already (%d nodes); write `catchment lab down %s` first", t.Name, len(there), there[0].File)
 	}
 	if err := remove(t.Name); err != nil {
 		return err

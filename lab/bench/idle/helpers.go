@@ -5,6 +5,7 @@ import (
 	"path/filepath"
 	"strconv"
 
+	"github.com/catchment-bgp/catchment/internal/procstat"
 	"github.com/catchment-bgp/catchment/lab/bench"
 )
 
@@ -19,7 +20,7 @@ func helpersOf(pid int) (sum bench.Usage, count int, err error) {
 		if err != nil {
 			continue // it has ended
 		}
-		fields := bench.StatFields(string(stat))
+		fields := procstat.Fields(string(stat))
 		if len(fields) < 2 || fields[1] != strconv.Itoa(pid) {
 			continue
 		}
