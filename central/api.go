@@ -136,6 +136,9 @@ func (a *api) SetNode(ctx context.Context, r *centralv1.SetNodeRequest) (*centra
 }
 
 func (a *api) AddWindow(ctx context.Context, r *centralv1.AddWindowRequest) (*centralv1.AddWindowResponse, error) {
+	if r.GetDryRun() {
+		return a.previewWindow(ctx, r)
+	}
 	id := newID("w")
 	out := &centralv1.AddWindowResponse{}
 	err := a.write(ctx, ask{"AddWindow", id, r.GetReason(), r.GetTicket()}, func(w *world, by Caller, now time.Time) (change, error) {

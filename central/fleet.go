@@ -80,7 +80,7 @@ func (f *Fleet) Run(ctx context.Context) error {
 	}
 	f.renew(time.Now())
 	close(f.ready)
-	for _, loop := range []func(context.Context){f.beats, f.publishes, f.steers, f.remembers, f.prunes, f.observes} {
+	for _, loop := range []func(context.Context){f.beats, f.publishes, f.steers, f.remembers, f.prunes, f.webPrunes, f.observes} {
 		work.Go(func() { loop(ctx) })
 	}
 	defer close(f.leaving)

@@ -63,7 +63,7 @@ func Run(ctx context.Context, cfg *config.Config, o Options) error {
 	if err != nil {
 		return errors.Join(err, listener.Close(), closeIf(web), closeIf(outside.listener))
 	}
-	f := NewFleet(s, Settings{ASN: cfg.ASN, Cluster: cfg.Etcd != nil, Services: cfg.Services, Landing: cfg.Landing, Registry: known, AuditKeep: cfg.AuditKeep, Outside: outside.Outside, Version: version, Log: log})
+	f := NewFleet(s, Settings{ASN: cfg.ASN, Cluster: cfg.Etcd != nil, Services: cfg.Services, Landing: cfg.Landing, Registry: known, AuditKeep: cfg.AuditKeep, Outside: outside.Outside, WebPort: portOf(web), Version: version, Log: log})
 	server, err := NewServer(f, id)
 	if err != nil {
 		return errors.Join(err, listener.Close(), closeIf(web), closeIf(outside.listener), s.Close())
@@ -201,4 +201,15 @@ func registryOf(cfg *config.Config, log *slog.Logger) (*registry.Registry, error
 		entries = append(entries, doc.Entries...)
 	}
 	return registry.New(entries...), nil
+}
+
+// portOf is the port of a listener; 0: there is none.
+func portOf(l net.Listener) uint32 {
+	if l == nil {
+		return 0
+	}
+	if a, ok := l.Addr().(*net.TCPAddr); ok {
+		return uint32(a.Port)
+	}
+	return 0
 }

@@ -139,7 +139,7 @@ func (s *Server) Serve(ctx context.Context, listener, web net.Listener) error {
 	serve("gRPC", func() error { return s.grpc.Serve(s.gate.Door(listener)) })
 	serve("gRPC within", func() error { return s.grpc.Serve(s.local) })
 	if web != nil {
-		server, closeConn, err := s.web()
+		server, closeConn, err := s.web(func(f func(context.Context)) { work.Go(func() { f(ctx) }) })
 		if err != nil {
 			cancel()
 			s.grpc.Stop()
@@ -181,8 +181,9 @@ func (s *Server) stop() {
 	_ = s.local.Close()
 }
 
-// web is the server of JSON, of metrics and of probes.
-func (s *Server) web() (*http.Server, func(), error) {
+// web is the server of the page, of JSON, of metrics and of probes; beside runs what it
+// needs until Serve's context ends.
+func (s *Server) web(beside func(func(context.Context))) (*http.Server, func(), error) {
 	conn, err := s.local.Client()
 	if err != nil {
 		return nil, nil, fmt.Errorf("JSON API: %w", err)
@@ -197,7 +198,13 @@ func (s *Server) web() (*http.Server, func(), error) {
 			return nil, nil, errors.Join(fmt.Errorf("JSON API: %w", err), conn.Close())
 		}
 	}
+	site, logins, err := s.site(centralv1.NewFleetClient(conn))
+	if err != nil {
+		return nil, nil, errors.Join(err, conn.Close())
+	}
+	beside(site.Run)
 	mux := http.NewServeMux()
+	mux.Handle("/", s.gate.Pages(logins, site))
 	mux.Handle("/v1/", s.gate.HTTP(gateway))
 	mux.Handle("GET /metrics", promhttp.HandlerFor(s.f.Registry(), promhttp.HandlerOpts{}))
 	mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) { fmt.Fprintln(w, "ok") })

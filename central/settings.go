@@ -49,6 +49,10 @@ type Settings struct {
 	Step time.Duration
 	// AuditKeep is how long audit records are kept; 0: for ever.
 	AuditKeep time.Duration
+	// WebURL is where people find the page, without a code; empty: it is not said. WebPort is
+	// the port at which this centre serves it; 0: none.
+	WebURL  string
+	WebPort uint32
 	// Version is that of this program.
 	Version string
 	// Log gets one line for each change; nil: none.

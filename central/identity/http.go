@@ -15,7 +15,10 @@ import (
 // Local's client, passes the call on: the interceptors decide as for any other call.
 // What a browser was made to send by another site is refused, as is a body over
 // MaxMessage or one that takes longer than bodyTime.
-func (g *Gate) HTTP(next http.Handler) http.Handler {
+func (g *Gate) HTTP(next http.Handler) http.Handler { return g.behind(g.httpVerdict, next) }
+
+// behind puts the caller, as whom finds it, into the context of each request to next.
+func (g *Gate) behind(whom func(*http.Request) verdict, next http.Handler) http.Handler {
 	guard := http.NewCrossOriginProtection()
 	guard.SetDenyHandler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		v, _ := r.Context().Value(verdictKey{}).(verdict)
@@ -23,7 +26,7 @@ func (g *Gate) HTTP(next http.Handler) http.Handler {
 	}))
 	next = guard.Handler(next)
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		v := g.httpVerdict(r)
+		v := whom(r)
 		if g.cfg.Dev && CheckLoopback(hostPort(r.Host)) != nil {
 			// A page from elsewhere whose name was made to lead here.
 			g.answer(w, r, Refusal{Reason: BadName, Text: "with --dev, ask by a loopback address, not " + clip(r.Host)}, v, http.StatusForbidden)
@@ -72,10 +75,15 @@ func (g *Gate) httpVerdict(r *http.Request) verdict {
 		return verdict{Reason: NoCertificate, Text: "plain HTTP; use https and a client certificate", Addr: r.RemoteAddr}
 	}
 	v := g.identify(*r.TLS, r.RemoteAddr)
+	knownIf(r, v)
+	return v
+}
+
+// knownIf says of a request's connection that its caller is known, where it is.
+func knownIf(r *http.Request, v verdict) {
 	if visit, ok := r.Context().Value(visitKey{}).(*visit); ok && v.Reason == "" {
 		visit.known()
 	}
-	return v
 }
 
 // hostPort gives a Host header a port if it has none.

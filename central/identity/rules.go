@@ -38,13 +38,16 @@ func Rules() map[string]Rule {
 		edgesAt + "Connect": {Least: EdgeRole, Streams: true, Speaker: helloNode},
 		edgesAt + "Join":    {Anyone: true, Writes: true}, // the token decides
 
-		fleetAt + "ListNodes": read,
-		fleetAt + "GetNode":   read,
-		fleetAt + "TagNode":   write,
-		fleetAt + "UntagNode": write,
-		fleetAt + "SetNode":   write,
+		fleetAt + "ListNodes":     read,
+		fleetAt + "GetNode":       read,
+		fleetAt + "GetNodeDetail": read,
+		fleetAt + "TagNode":       write,
+		fleetAt + "UntagNode":     write,
+		fleetAt + "SetNode":       write,
 		// A token becomes a certificate.
 		fleetAt + "CreateJoinToken": admin,
+		// It gives the caller no more than there is already.
+		fleetAt + "CreateWebLogin": {Least: Viewer, Writes: true},
 
 		fleetAt + "AddWindow":     write,
 		fleetAt + "ListWindows":   read,

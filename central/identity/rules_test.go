@@ -72,7 +72,8 @@ func TestReadersReadAndWritersWrite(t *testing.T) {
 			continue
 		}
 		read := slices.ContainsFunc(reads, func(p string) bool { return len(m.Name()) >= len(p) && string(m.Name()[:len(p)]) == p })
-		if r := Rules()[method]; r.Writes == read || read != (r.Least == Viewer) {
+		own := m.Name() == "CreateWebLogin" // it writes, and gives the caller no more than there is
+		if r := Rules()[method]; r.Writes == read || (read || own) != (r.Least == Viewer) {
 			t.Errorf("%s: %+v", method, r)
 		}
 	}
@@ -120,6 +121,7 @@ func TestEveryMethodRefusesWhoMayNotCallIt(t *testing.T) {
 				switch rule := Rules()[method]; {
 				case rule.Anyone:
 					needs = all
+				case m.Name() == "CreateWebLogin":
 				case m.Name() == "Connect":
 					needs = edge
 				case slices.Contains(admins, m.Name()):

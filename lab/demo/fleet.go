@@ -36,6 +36,7 @@ type fleetDemo struct {
 	web    *service
 	nodes  []*running
 	listen netip.AddrPort // of the centre
+	page   netip.AddrPort // of the NOC, served by the centre
 	centre *centre
 	conn   *grpc.ClientConn
 	noc    centralv1.FleetClient
@@ -68,6 +69,9 @@ func (d *fleetDemo) start() (err error) {
 	if d.listen, err = freePort(edgeAddr); err != nil {
 		return err
 	}
+	if d.page, err = freePort(edgeAddr); err != nil {
+		return err
+	}
 	if err := d.startCentre(); err != nil {
 		return err
 	}
@@ -94,7 +98,7 @@ type centre struct {
 
 // startCentre starts the centre on its folder, with what it knew before.
 func (d *fleetDemo) startCentre() error {
-	cfg, err := centralconfig.Parse("demo", fmt.Appendf(nil, "data: %q\nlisten: %q\n", filepath.Join(d.dir, "centre"), d.listen), d.dir)
+	cfg, err := centralconfig.Parse("demo", fmt.Appendf(nil, "data: %q\nlisten: %q\nhttp: %q\n", filepath.Join(d.dir, "centre"), d.listen, d.page), d.dir)
 	if err != nil {
 		return err
 	}
@@ -342,7 +346,8 @@ func (d *fleetDemo) keep(ctx context.Context) {
   bin/catchment maintenance add --node spb1 --start now --for 1m --lead 5s --reason "try it"
   bin/catchment audit list
   bin/catchment edge status --edge unix://%s
-`, d.listen, d.socket(0))
+The fleet in a browser: http://%s/
+`, d.listen, d.socket(0), d.page)
 	select {
 	case <-ctx.Done():
 	case err := <-d.left:

@@ -12,6 +12,7 @@
 package centralv1
 
 import (
+	v1 "github.com/catchment-bgp/catchment/api/edge/v1"
 	protoreflect "google.golang.org/protobuf/reflect/protoreflect"
 	protoimpl "google.golang.org/protobuf/runtime/protoimpl"
 	durationpb "google.golang.org/protobuf/types/known/durationpb"
@@ -32,6 +33,7 @@ type EdgeMessage struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Hello         *Hello                 `protobuf:"bytes,1,opt,name=hello,proto3" json:"hello,omitempty"` // first, and after each change of the configuration
 	Report        *Report                `protobuf:"bytes,2,opt,name=report,proto3" json:"report,omitempty"`
+	Detail        *Detail                `protobuf:"bytes,3,opt,name=detail,proto3" json:"detail,omitempty"` // for people; no decision is made of it
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -76,6 +78,13 @@ func (x *EdgeMessage) GetHello() *Hello {
 func (x *EdgeMessage) GetReport() *Report {
 	if x != nil {
 		return x.Report
+	}
+	return nil
+}
+
+func (x *EdgeMessage) GetDetail() *Detail {
+	if x != nil {
+		return x.Detail
 	}
 	return nil
 }
@@ -478,6 +487,222 @@ func (x *Report) GetNumber() uint64 {
 	return 0
 }
 
+// Detail is what a node says of itself for people: when it has changed, and every few
+// minutes. What is too much is left out.
+type Detail struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Status        *v1.StatusResponse     `protobuf:"bytes,1,opt,name=status,proto3" json:"status,omitempty"`
+	Decisions     []*v1.Decision         `protobuf:"bytes,2,rep,name=decisions,proto3" json:"decisions,omitempty"` // newest first
+	Steering      []*v1.LoadDecision     `protobuf:"bytes,3,rep,name=steering,proto3" json:"steering,omitempty"`   // newest first
+	Series        []*LoadSeries          `protobuf:"bytes,4,rep,name=series,proto3" json:"series,omitempty"`
+	LeftOut       []string               `protobuf:"bytes,5,rep,name=left_out,json=leftOut,proto3" json:"left_out,omitempty"` // what there was too much of
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Detail) Reset() {
+	*x = Detail{}
+	mi := &file_central_v1_central_proto_msgTypes[5]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Detail) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Detail) ProtoMessage() {}
+
+func (x *Detail) ProtoReflect() protoreflect.Message {
+	mi := &file_central_v1_central_proto_msgTypes[5]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Detail.ProtoReflect.Descriptor instead.
+func (*Detail) Descriptor() ([]byte, []int) {
+	return file_central_v1_central_proto_rawDescGZIP(), []int{5}
+}
+
+func (x *Detail) GetStatus() *v1.StatusResponse {
+	if x != nil {
+		return x.Status
+	}
+	return nil
+}
+
+func (x *Detail) GetDecisions() []*v1.Decision {
+	if x != nil {
+		return x.Decisions
+	}
+	return nil
+}
+
+func (x *Detail) GetSteering() []*v1.LoadDecision {
+	if x != nil {
+		return x.Steering
+	}
+	return nil
+}
+
+func (x *Detail) GetSeries() []*LoadSeries {
+	if x != nil {
+		return x.Series
+	}
+	return nil
+}
+
+func (x *Detail) GetLeftOut() []string {
+	if x != nil {
+		return x.LeftOut
+	}
+	return nil
+}
+
+// LoadSeries is the load of a link over time, in steps of the same length.
+type LoadSeries struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Link          string                 `protobuf:"bytes,1,opt,name=link,proto3" json:"link,omitempty"`
+	Start         *timestamppb.Timestamp `protobuf:"bytes,2,opt,name=start,proto3" json:"start,omitempty"` // of the first step
+	Step          *durationpb.Duration   `protobuf:"bytes,3,opt,name=step,proto3" json:"step,omitempty"`
+	Mean          []float32              `protobuf:"fixed32,4,rep,packed,name=mean,proto3" json:"mean,omitempty"` // bit/s in each step; negative: no figure
+	Most          []float32              `protobuf:"fixed32,5,rep,packed,name=most,proto3" json:"most,omitempty"` // likewise, the highest figure
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *LoadSeries) Reset() {
+	*x = LoadSeries{}
+	mi := &file_central_v1_central_proto_msgTypes[6]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *LoadSeries) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*LoadSeries) ProtoMessage() {}
+
+func (x *LoadSeries) ProtoReflect() protoreflect.Message {
+	mi := &file_central_v1_central_proto_msgTypes[6]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use LoadSeries.ProtoReflect.Descriptor instead.
+func (*LoadSeries) Descriptor() ([]byte, []int) {
+	return file_central_v1_central_proto_rawDescGZIP(), []int{6}
+}
+
+func (x *LoadSeries) GetLink() string {
+	if x != nil {
+		return x.Link
+	}
+	return ""
+}
+
+func (x *LoadSeries) GetStart() *timestamppb.Timestamp {
+	if x != nil {
+		return x.Start
+	}
+	return nil
+}
+
+func (x *LoadSeries) GetStep() *durationpb.Duration {
+	if x != nil {
+		return x.Step
+	}
+	return nil
+}
+
+func (x *LoadSeries) GetMean() []float32 {
+	if x != nil {
+		return x.Mean
+	}
+	return nil
+}
+
+func (x *LoadSeries) GetMost() []float32 {
+	if x != nil {
+		return x.Most
+	}
+	return nil
+}
+
+// NodeDetail is a node with what it said of itself last.
+type NodeDetail struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Node          *Node                  `protobuf:"bytes,1,opt,name=node,proto3" json:"node,omitempty"`
+	Detail        *Detail                `protobuf:"bytes,2,opt,name=detail,proto3" json:"detail,omitempty"` // absent: it has said nothing
+	At            *timestamppb.Timestamp `protobuf:"bytes,3,opt,name=at,proto3,oneof" json:"at,omitempty"`   // when it said so
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *NodeDetail) Reset() {
+	*x = NodeDetail{}
+	mi := &file_central_v1_central_proto_msgTypes[7]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *NodeDetail) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*NodeDetail) ProtoMessage() {}
+
+func (x *NodeDetail) ProtoReflect() protoreflect.Message {
+	mi := &file_central_v1_central_proto_msgTypes[7]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use NodeDetail.ProtoReflect.Descriptor instead.
+func (*NodeDetail) Descriptor() ([]byte, []int) {
+	return file_central_v1_central_proto_rawDescGZIP(), []int{7}
+}
+
+func (x *NodeDetail) GetNode() *Node {
+	if x != nil {
+		return x.Node
+	}
+	return nil
+}
+
+func (x *NodeDetail) GetDetail() *Detail {
+	if x != nil {
+		return x.Detail
+	}
+	return nil
+}
+
+func (x *NodeDetail) GetAt() *timestamppb.Timestamp {
+	if x != nil {
+		return x.At
+	}
+	return nil
+}
+
 type ServiceReport struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	Name  string                 `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
@@ -498,7 +723,7 @@ type ServiceReport struct {
 
 func (x *ServiceReport) Reset() {
 	*x = ServiceReport{}
-	mi := &file_central_v1_central_proto_msgTypes[5]
+	mi := &file_central_v1_central_proto_msgTypes[8]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -510,7 +735,7 @@ func (x *ServiceReport) String() string {
 func (*ServiceReport) ProtoMessage() {}
 
 func (x *ServiceReport) ProtoReflect() protoreflect.Message {
-	mi := &file_central_v1_central_proto_msgTypes[5]
+	mi := &file_central_v1_central_proto_msgTypes[8]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -523,7 +748,7 @@ func (x *ServiceReport) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ServiceReport.ProtoReflect.Descriptor instead.
 func (*ServiceReport) Descriptor() ([]byte, []int) {
-	return file_central_v1_central_proto_rawDescGZIP(), []int{5}
+	return file_central_v1_central_proto_rawDescGZIP(), []int{8}
 }
 
 func (x *ServiceReport) GetName() string {
@@ -590,13 +815,14 @@ type LinkReport struct {
 	Utilization   float64                `protobuf:"fixed64,4,opt,name=utilization,proto3" json:"utilization,omitempty"`
 	Known         bool                   `protobuf:"varint,5,opt,name=known,proto3" json:"known,omitempty"`
 	Stale         bool                   `protobuf:"varint,6,opt,name=stale,proto3" json:"stale,omitempty"`
+	Target        float64                `protobuf:"fixed64,7,opt,name=target,proto3" json:"target,omitempty"` // utilization that the node's controller aims at; 0: none
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *LinkReport) Reset() {
 	*x = LinkReport{}
-	mi := &file_central_v1_central_proto_msgTypes[6]
+	mi := &file_central_v1_central_proto_msgTypes[9]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -608,7 +834,7 @@ func (x *LinkReport) String() string {
 func (*LinkReport) ProtoMessage() {}
 
 func (x *LinkReport) ProtoReflect() protoreflect.Message {
-	mi := &file_central_v1_central_proto_msgTypes[6]
+	mi := &file_central_v1_central_proto_msgTypes[9]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -621,7 +847,7 @@ func (x *LinkReport) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use LinkReport.ProtoReflect.Descriptor instead.
 func (*LinkReport) Descriptor() ([]byte, []int) {
-	return file_central_v1_central_proto_rawDescGZIP(), []int{6}
+	return file_central_v1_central_proto_rawDescGZIP(), []int{9}
 }
 
 func (x *LinkReport) GetName() string {
@@ -666,6 +892,13 @@ func (x *LinkReport) GetStale() bool {
 	return false
 }
 
+func (x *LinkReport) GetTarget() float64 {
+	if x != nil {
+		return x.Target
+	}
+	return 0
+}
+
 type NeighborReport struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Name          string                 `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
@@ -678,7 +911,7 @@ type NeighborReport struct {
 
 func (x *NeighborReport) Reset() {
 	*x = NeighborReport{}
-	mi := &file_central_v1_central_proto_msgTypes[7]
+	mi := &file_central_v1_central_proto_msgTypes[10]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -690,7 +923,7 @@ func (x *NeighborReport) String() string {
 func (*NeighborReport) ProtoMessage() {}
 
 func (x *NeighborReport) ProtoReflect() protoreflect.Message {
-	mi := &file_central_v1_central_proto_msgTypes[7]
+	mi := &file_central_v1_central_proto_msgTypes[10]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -703,7 +936,7 @@ func (x *NeighborReport) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use NeighborReport.ProtoReflect.Descriptor instead.
 func (*NeighborReport) Descriptor() ([]byte, []int) {
-	return file_central_v1_central_proto_rawDescGZIP(), []int{7}
+	return file_central_v1_central_proto_rawDescGZIP(), []int{10}
 }
 
 func (x *NeighborReport) GetName() string {
@@ -746,7 +979,7 @@ type WindowReport struct {
 
 func (x *WindowReport) Reset() {
 	*x = WindowReport{}
-	mi := &file_central_v1_central_proto_msgTypes[8]
+	mi := &file_central_v1_central_proto_msgTypes[11]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -758,7 +991,7 @@ func (x *WindowReport) String() string {
 func (*WindowReport) ProtoMessage() {}
 
 func (x *WindowReport) ProtoReflect() protoreflect.Message {
-	mi := &file_central_v1_central_proto_msgTypes[8]
+	mi := &file_central_v1_central_proto_msgTypes[11]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -771,7 +1004,7 @@ func (x *WindowReport) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use WindowReport.ProtoReflect.Descriptor instead.
 func (*WindowReport) Descriptor() ([]byte, []int) {
-	return file_central_v1_central_proto_rawDescGZIP(), []int{8}
+	return file_central_v1_central_proto_rawDescGZIP(), []int{11}
 }
 
 func (x *WindowReport) GetId() string {
@@ -821,7 +1054,7 @@ type GrantRequest struct {
 
 func (x *GrantRequest) Reset() {
 	*x = GrantRequest{}
-	mi := &file_central_v1_central_proto_msgTypes[9]
+	mi := &file_central_v1_central_proto_msgTypes[12]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -833,7 +1066,7 @@ func (x *GrantRequest) String() string {
 func (*GrantRequest) ProtoMessage() {}
 
 func (x *GrantRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_central_v1_central_proto_msgTypes[9]
+	mi := &file_central_v1_central_proto_msgTypes[12]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -846,7 +1079,7 @@ func (x *GrantRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GrantRequest.ProtoReflect.Descriptor instead.
 func (*GrantRequest) Descriptor() ([]byte, []int) {
-	return file_central_v1_central_proto_rawDescGZIP(), []int{9}
+	return file_central_v1_central_proto_rawDescGZIP(), []int{12}
 }
 
 func (x *GrantRequest) GetId() string {
@@ -939,7 +1172,7 @@ type Intent struct {
 
 func (x *Intent) Reset() {
 	*x = Intent{}
-	mi := &file_central_v1_central_proto_msgTypes[10]
+	mi := &file_central_v1_central_proto_msgTypes[13]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -951,7 +1184,7 @@ func (x *Intent) String() string {
 func (*Intent) ProtoMessage() {}
 
 func (x *Intent) ProtoReflect() protoreflect.Message {
-	mi := &file_central_v1_central_proto_msgTypes[10]
+	mi := &file_central_v1_central_proto_msgTypes[13]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -964,7 +1197,7 @@ func (x *Intent) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Intent.ProtoReflect.Descriptor instead.
 func (*Intent) Descriptor() ([]byte, []int) {
-	return file_central_v1_central_proto_rawDescGZIP(), []int{10}
+	return file_central_v1_central_proto_rawDescGZIP(), []int{13}
 }
 
 func (x *Intent) GetGeneration() uint64 {
@@ -1105,7 +1338,7 @@ type Refusal struct {
 
 func (x *Refusal) Reset() {
 	*x = Refusal{}
-	mi := &file_central_v1_central_proto_msgTypes[11]
+	mi := &file_central_v1_central_proto_msgTypes[14]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1117,7 +1350,7 @@ func (x *Refusal) String() string {
 func (*Refusal) ProtoMessage() {}
 
 func (x *Refusal) ProtoReflect() protoreflect.Message {
-	mi := &file_central_v1_central_proto_msgTypes[11]
+	mi := &file_central_v1_central_proto_msgTypes[14]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1130,7 +1363,7 @@ func (x *Refusal) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Refusal.ProtoReflect.Descriptor instead.
 func (*Refusal) Descriptor() ([]byte, []int) {
-	return file_central_v1_central_proto_rawDescGZIP(), []int{11}
+	return file_central_v1_central_proto_rawDescGZIP(), []int{14}
 }
 
 func (x *Refusal) GetId() string {
@@ -1177,7 +1410,7 @@ type LedgerShare struct {
 
 func (x *LedgerShare) Reset() {
 	*x = LedgerShare{}
-	mi := &file_central_v1_central_proto_msgTypes[12]
+	mi := &file_central_v1_central_proto_msgTypes[15]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1189,7 +1422,7 @@ func (x *LedgerShare) String() string {
 func (*LedgerShare) ProtoMessage() {}
 
 func (x *LedgerShare) ProtoReflect() protoreflect.Message {
-	mi := &file_central_v1_central_proto_msgTypes[12]
+	mi := &file_central_v1_central_proto_msgTypes[15]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1202,7 +1435,7 @@ func (x *LedgerShare) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use LedgerShare.ProtoReflect.Descriptor instead.
 func (*LedgerShare) Descriptor() ([]byte, []int) {
-	return file_central_v1_central_proto_rawDescGZIP(), []int{12}
+	return file_central_v1_central_proto_rawDescGZIP(), []int{15}
 }
 
 func (x *LedgerShare) GetAsn() uint32 {
@@ -1250,7 +1483,7 @@ type JoinRequest struct {
 
 func (x *JoinRequest) Reset() {
 	*x = JoinRequest{}
-	mi := &file_central_v1_central_proto_msgTypes[13]
+	mi := &file_central_v1_central_proto_msgTypes[16]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1262,7 +1495,7 @@ func (x *JoinRequest) String() string {
 func (*JoinRequest) ProtoMessage() {}
 
 func (x *JoinRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_central_v1_central_proto_msgTypes[13]
+	mi := &file_central_v1_central_proto_msgTypes[16]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1275,7 +1508,7 @@ func (x *JoinRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use JoinRequest.ProtoReflect.Descriptor instead.
 func (*JoinRequest) Descriptor() ([]byte, []int) {
-	return file_central_v1_central_proto_rawDescGZIP(), []int{13}
+	return file_central_v1_central_proto_rawDescGZIP(), []int{16}
 }
 
 func (x *JoinRequest) GetToken() string {
@@ -1302,7 +1535,7 @@ type JoinResponse struct {
 
 func (x *JoinResponse) Reset() {
 	*x = JoinResponse{}
-	mi := &file_central_v1_central_proto_msgTypes[14]
+	mi := &file_central_v1_central_proto_msgTypes[17]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1314,7 +1547,7 @@ func (x *JoinResponse) String() string {
 func (*JoinResponse) ProtoMessage() {}
 
 func (x *JoinResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_central_v1_central_proto_msgTypes[14]
+	mi := &file_central_v1_central_proto_msgTypes[17]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1327,7 +1560,7 @@ func (x *JoinResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use JoinResponse.ProtoReflect.Descriptor instead.
 func (*JoinResponse) Descriptor() ([]byte, []int) {
-	return file_central_v1_central_proto_rawDescGZIP(), []int{14}
+	return file_central_v1_central_proto_rawDescGZIP(), []int{17}
 }
 
 func (x *JoinResponse) GetCertificate() []byte {
@@ -1360,7 +1593,7 @@ type Tag struct {
 
 func (x *Tag) Reset() {
 	*x = Tag{}
-	mi := &file_central_v1_central_proto_msgTypes[15]
+	mi := &file_central_v1_central_proto_msgTypes[18]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1372,7 +1605,7 @@ func (x *Tag) String() string {
 func (*Tag) ProtoMessage() {}
 
 func (x *Tag) ProtoReflect() protoreflect.Message {
-	mi := &file_central_v1_central_proto_msgTypes[15]
+	mi := &file_central_v1_central_proto_msgTypes[18]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1385,7 +1618,7 @@ func (x *Tag) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Tag.ProtoReflect.Descriptor instead.
 func (*Tag) Descriptor() ([]byte, []int) {
-	return file_central_v1_central_proto_rawDescGZIP(), []int{15}
+	return file_central_v1_central_proto_rawDescGZIP(), []int{18}
 }
 
 func (x *Tag) GetValue() string {
@@ -1462,7 +1695,7 @@ type Node struct {
 
 func (x *Node) Reset() {
 	*x = Node{}
-	mi := &file_central_v1_central_proto_msgTypes[16]
+	mi := &file_central_v1_central_proto_msgTypes[19]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1474,7 +1707,7 @@ func (x *Node) String() string {
 func (*Node) ProtoMessage() {}
 
 func (x *Node) ProtoReflect() protoreflect.Message {
-	mi := &file_central_v1_central_proto_msgTypes[16]
+	mi := &file_central_v1_central_proto_msgTypes[19]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1487,7 +1720,7 @@ func (x *Node) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Node.ProtoReflect.Descriptor instead.
 func (*Node) Descriptor() ([]byte, []int) {
-	return file_central_v1_central_proto_rawDescGZIP(), []int{16}
+	return file_central_v1_central_proto_rawDescGZIP(), []int{19}
 }
 
 func (x *Node) GetName() string {
@@ -1657,7 +1890,7 @@ type Unseen struct {
 
 func (x *Unseen) Reset() {
 	*x = Unseen{}
-	mi := &file_central_v1_central_proto_msgTypes[17]
+	mi := &file_central_v1_central_proto_msgTypes[20]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1669,7 +1902,7 @@ func (x *Unseen) String() string {
 func (*Unseen) ProtoMessage() {}
 
 func (x *Unseen) ProtoReflect() protoreflect.Message {
-	mi := &file_central_v1_central_proto_msgTypes[17]
+	mi := &file_central_v1_central_proto_msgTypes[20]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1682,7 +1915,7 @@ func (x *Unseen) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Unseen.ProtoReflect.Descriptor instead.
 func (*Unseen) Descriptor() ([]byte, []int) {
-	return file_central_v1_central_proto_rawDescGZIP(), []int{17}
+	return file_central_v1_central_proto_rawDescGZIP(), []int{20}
 }
 
 func (x *Unseen) GetService() string {
@@ -1721,7 +1954,7 @@ type ListNodesRequest struct {
 
 func (x *ListNodesRequest) Reset() {
 	*x = ListNodesRequest{}
-	mi := &file_central_v1_central_proto_msgTypes[18]
+	mi := &file_central_v1_central_proto_msgTypes[21]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1733,7 +1966,7 @@ func (x *ListNodesRequest) String() string {
 func (*ListNodesRequest) ProtoMessage() {}
 
 func (x *ListNodesRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_central_v1_central_proto_msgTypes[18]
+	mi := &file_central_v1_central_proto_msgTypes[21]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1746,7 +1979,7 @@ func (x *ListNodesRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListNodesRequest.ProtoReflect.Descriptor instead.
 func (*ListNodesRequest) Descriptor() ([]byte, []int) {
-	return file_central_v1_central_proto_rawDescGZIP(), []int{18}
+	return file_central_v1_central_proto_rawDescGZIP(), []int{21}
 }
 
 type ListNodesResponse struct {
@@ -1758,7 +1991,7 @@ type ListNodesResponse struct {
 
 func (x *ListNodesResponse) Reset() {
 	*x = ListNodesResponse{}
-	mi := &file_central_v1_central_proto_msgTypes[19]
+	mi := &file_central_v1_central_proto_msgTypes[22]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1770,7 +2003,7 @@ func (x *ListNodesResponse) String() string {
 func (*ListNodesResponse) ProtoMessage() {}
 
 func (x *ListNodesResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_central_v1_central_proto_msgTypes[19]
+	mi := &file_central_v1_central_proto_msgTypes[22]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1783,7 +2016,7 @@ func (x *ListNodesResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListNodesResponse.ProtoReflect.Descriptor instead.
 func (*ListNodesResponse) Descriptor() ([]byte, []int) {
-	return file_central_v1_central_proto_rawDescGZIP(), []int{19}
+	return file_central_v1_central_proto_rawDescGZIP(), []int{22}
 }
 
 func (x *ListNodesResponse) GetNodes() []*Node {
@@ -1802,7 +2035,7 @@ type GetNodeRequest struct {
 
 func (x *GetNodeRequest) Reset() {
 	*x = GetNodeRequest{}
-	mi := &file_central_v1_central_proto_msgTypes[20]
+	mi := &file_central_v1_central_proto_msgTypes[23]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1814,7 +2047,7 @@ func (x *GetNodeRequest) String() string {
 func (*GetNodeRequest) ProtoMessage() {}
 
 func (x *GetNodeRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_central_v1_central_proto_msgTypes[20]
+	mi := &file_central_v1_central_proto_msgTypes[23]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1827,7 +2060,7 @@ func (x *GetNodeRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetNodeRequest.ProtoReflect.Descriptor instead.
 func (*GetNodeRequest) Descriptor() ([]byte, []int) {
-	return file_central_v1_central_proto_rawDescGZIP(), []int{20}
+	return file_central_v1_central_proto_rawDescGZIP(), []int{23}
 }
 
 func (x *GetNodeRequest) GetName() string {
@@ -1851,7 +2084,7 @@ type TagNodeRequest struct {
 
 func (x *TagNodeRequest) Reset() {
 	*x = TagNodeRequest{}
-	mi := &file_central_v1_central_proto_msgTypes[21]
+	mi := &file_central_v1_central_proto_msgTypes[24]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1863,7 +2096,7 @@ func (x *TagNodeRequest) String() string {
 func (*TagNodeRequest) ProtoMessage() {}
 
 func (x *TagNodeRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_central_v1_central_proto_msgTypes[21]
+	mi := &file_central_v1_central_proto_msgTypes[24]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1876,7 +2109,7 @@ func (x *TagNodeRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use TagNodeRequest.ProtoReflect.Descriptor instead.
 func (*TagNodeRequest) Descriptor() ([]byte, []int) {
-	return file_central_v1_central_proto_rawDescGZIP(), []int{21}
+	return file_central_v1_central_proto_rawDescGZIP(), []int{24}
 }
 
 func (x *TagNodeRequest) GetNode() string {
@@ -1933,7 +2166,7 @@ type UntagNodeRequest struct {
 
 func (x *UntagNodeRequest) Reset() {
 	*x = UntagNodeRequest{}
-	mi := &file_central_v1_central_proto_msgTypes[22]
+	mi := &file_central_v1_central_proto_msgTypes[25]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1945,7 +2178,7 @@ func (x *UntagNodeRequest) String() string {
 func (*UntagNodeRequest) ProtoMessage() {}
 
 func (x *UntagNodeRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_central_v1_central_proto_msgTypes[22]
+	mi := &file_central_v1_central_proto_msgTypes[25]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1958,7 +2191,7 @@ func (x *UntagNodeRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use UntagNodeRequest.ProtoReflect.Descriptor instead.
 func (*UntagNodeRequest) Descriptor() ([]byte, []int) {
-	return file_central_v1_central_proto_rawDescGZIP(), []int{22}
+	return file_central_v1_central_proto_rawDescGZIP(), []int{25}
 }
 
 func (x *UntagNodeRequest) GetNode() string {
@@ -2004,7 +2237,7 @@ type SetNodeRequest struct {
 
 func (x *SetNodeRequest) Reset() {
 	*x = SetNodeRequest{}
-	mi := &file_central_v1_central_proto_msgTypes[23]
+	mi := &file_central_v1_central_proto_msgTypes[26]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2016,7 +2249,7 @@ func (x *SetNodeRequest) String() string {
 func (*SetNodeRequest) ProtoMessage() {}
 
 func (x *SetNodeRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_central_v1_central_proto_msgTypes[23]
+	mi := &file_central_v1_central_proto_msgTypes[26]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2029,7 +2262,7 @@ func (x *SetNodeRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SetNodeRequest.ProtoReflect.Descriptor instead.
 func (*SetNodeRequest) Descriptor() ([]byte, []int) {
-	return file_central_v1_central_proto_rawDescGZIP(), []int{23}
+	return file_central_v1_central_proto_rawDescGZIP(), []int{26}
 }
 
 func (x *SetNodeRequest) GetName() string {
@@ -2092,7 +2325,7 @@ type CreateJoinTokenRequest struct {
 
 func (x *CreateJoinTokenRequest) Reset() {
 	*x = CreateJoinTokenRequest{}
-	mi := &file_central_v1_central_proto_msgTypes[24]
+	mi := &file_central_v1_central_proto_msgTypes[27]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2104,7 +2337,7 @@ func (x *CreateJoinTokenRequest) String() string {
 func (*CreateJoinTokenRequest) ProtoMessage() {}
 
 func (x *CreateJoinTokenRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_central_v1_central_proto_msgTypes[24]
+	mi := &file_central_v1_central_proto_msgTypes[27]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2117,7 +2350,7 @@ func (x *CreateJoinTokenRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CreateJoinTokenRequest.ProtoReflect.Descriptor instead.
 func (*CreateJoinTokenRequest) Descriptor() ([]byte, []int) {
-	return file_central_v1_central_proto_rawDescGZIP(), []int{24}
+	return file_central_v1_central_proto_rawDescGZIP(), []int{27}
 }
 
 func (x *CreateJoinTokenRequest) GetNode() string {
@@ -2151,7 +2384,7 @@ type CreateJoinTokenResponse struct {
 
 func (x *CreateJoinTokenResponse) Reset() {
 	*x = CreateJoinTokenResponse{}
-	mi := &file_central_v1_central_proto_msgTypes[25]
+	mi := &file_central_v1_central_proto_msgTypes[28]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2163,7 +2396,7 @@ func (x *CreateJoinTokenResponse) String() string {
 func (*CreateJoinTokenResponse) ProtoMessage() {}
 
 func (x *CreateJoinTokenResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_central_v1_central_proto_msgTypes[25]
+	mi := &file_central_v1_central_proto_msgTypes[28]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2176,7 +2409,7 @@ func (x *CreateJoinTokenResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CreateJoinTokenResponse.ProtoReflect.Descriptor instead.
 func (*CreateJoinTokenResponse) Descriptor() ([]byte, []int) {
-	return file_central_v1_central_proto_rawDescGZIP(), []int{25}
+	return file_central_v1_central_proto_rawDescGZIP(), []int{28}
 }
 
 func (x *CreateJoinTokenResponse) GetToken() string {
@@ -2191,6 +2424,110 @@ func (x *CreateJoinTokenResponse) GetExpires() *timestamppb.Timestamp {
 		return x.Expires
 	}
 	return nil
+}
+
+type CreateWebLoginRequest struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *CreateWebLoginRequest) Reset() {
+	*x = CreateWebLoginRequest{}
+	mi := &file_central_v1_central_proto_msgTypes[29]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *CreateWebLoginRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*CreateWebLoginRequest) ProtoMessage() {}
+
+func (x *CreateWebLoginRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_central_v1_central_proto_msgTypes[29]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use CreateWebLoginRequest.ProtoReflect.Descriptor instead.
+func (*CreateWebLoginRequest) Descriptor() ([]byte, []int) {
+	return file_central_v1_central_proto_rawDescGZIP(), []int{29}
+}
+
+type CreateWebLoginResponse struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Code          string                 `protobuf:"bytes,1,opt,name=code,proto3" json:"code,omitempty"` // for one sign-in; it is a secret
+	Expires       *timestamppb.Timestamp `protobuf:"bytes,2,opt,name=expires,proto3" json:"expires,omitempty"`
+	Url           string                 `protobuf:"bytes,3,opt,name=url,proto3" json:"url,omitempty"`    // of the page, without the code; empty: the configuration does not say
+	Port          uint32                 `protobuf:"varint,4,opt,name=port,proto3" json:"port,omitempty"` // where this centre serves the page; 0: nowhere
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *CreateWebLoginResponse) Reset() {
+	*x = CreateWebLoginResponse{}
+	mi := &file_central_v1_central_proto_msgTypes[30]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *CreateWebLoginResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*CreateWebLoginResponse) ProtoMessage() {}
+
+func (x *CreateWebLoginResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_central_v1_central_proto_msgTypes[30]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use CreateWebLoginResponse.ProtoReflect.Descriptor instead.
+func (*CreateWebLoginResponse) Descriptor() ([]byte, []int) {
+	return file_central_v1_central_proto_rawDescGZIP(), []int{30}
+}
+
+func (x *CreateWebLoginResponse) GetCode() string {
+	if x != nil {
+		return x.Code
+	}
+	return ""
+}
+
+func (x *CreateWebLoginResponse) GetExpires() *timestamppb.Timestamp {
+	if x != nil {
+		return x.Expires
+	}
+	return nil
+}
+
+func (x *CreateWebLoginResponse) GetUrl() string {
+	if x != nil {
+		return x.Url
+	}
+	return ""
+}
+
+func (x *CreateWebLoginResponse) GetPort() uint32 {
+	if x != nil {
+		return x.Port
+	}
+	return 0
 }
 
 // Selector names what a window or an override is for. An empty one is an error.
@@ -2209,7 +2546,7 @@ type Selector struct {
 
 func (x *Selector) Reset() {
 	*x = Selector{}
-	mi := &file_central_v1_central_proto_msgTypes[26]
+	mi := &file_central_v1_central_proto_msgTypes[31]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2221,7 +2558,7 @@ func (x *Selector) String() string {
 func (*Selector) ProtoMessage() {}
 
 func (x *Selector) ProtoReflect() protoreflect.Message {
-	mi := &file_central_v1_central_proto_msgTypes[26]
+	mi := &file_central_v1_central_proto_msgTypes[31]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2234,7 +2571,7 @@ func (x *Selector) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Selector.ProtoReflect.Descriptor instead.
 func (*Selector) Descriptor() ([]byte, []int) {
-	return file_central_v1_central_proto_rawDescGZIP(), []int{26}
+	return file_central_v1_central_proto_rawDescGZIP(), []int{31}
 }
 
 func (x *Selector) GetNodes() []string {
@@ -2315,7 +2652,7 @@ type Window struct {
 
 func (x *Window) Reset() {
 	*x = Window{}
-	mi := &file_central_v1_central_proto_msgTypes[27]
+	mi := &file_central_v1_central_proto_msgTypes[32]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2327,7 +2664,7 @@ func (x *Window) String() string {
 func (*Window) ProtoMessage() {}
 
 func (x *Window) ProtoReflect() protoreflect.Message {
-	mi := &file_central_v1_central_proto_msgTypes[27]
+	mi := &file_central_v1_central_proto_msgTypes[32]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2340,7 +2677,7 @@ func (x *Window) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Window.ProtoReflect.Descriptor instead.
 func (*Window) Descriptor() ([]byte, []int) {
-	return file_central_v1_central_proto_rawDescGZIP(), []int{27}
+	return file_central_v1_central_proto_rawDescGZIP(), []int{32}
 }
 
 func (x *Window) GetId() string {
@@ -2501,7 +2838,7 @@ type WindowProgress struct {
 
 func (x *WindowProgress) Reset() {
 	*x = WindowProgress{}
-	mi := &file_central_v1_central_proto_msgTypes[28]
+	mi := &file_central_v1_central_proto_msgTypes[33]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2513,7 +2850,7 @@ func (x *WindowProgress) String() string {
 func (*WindowProgress) ProtoMessage() {}
 
 func (x *WindowProgress) ProtoReflect() protoreflect.Message {
-	mi := &file_central_v1_central_proto_msgTypes[28]
+	mi := &file_central_v1_central_proto_msgTypes[33]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2526,7 +2863,7 @@ func (x *WindowProgress) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use WindowProgress.ProtoReflect.Descriptor instead.
 func (*WindowProgress) Descriptor() ([]byte, []int) {
-	return file_central_v1_central_proto_rawDescGZIP(), []int{28}
+	return file_central_v1_central_proto_rawDescGZIP(), []int{33}
 }
 
 func (x *WindowProgress) GetNode() string {
@@ -2566,7 +2903,7 @@ type Provider struct {
 
 func (x *Provider) Reset() {
 	*x = Provider{}
-	mi := &file_central_v1_central_proto_msgTypes[29]
+	mi := &file_central_v1_central_proto_msgTypes[34]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2578,7 +2915,7 @@ func (x *Provider) String() string {
 func (*Provider) ProtoMessage() {}
 
 func (x *Provider) ProtoReflect() protoreflect.Message {
-	mi := &file_central_v1_central_proto_msgTypes[29]
+	mi := &file_central_v1_central_proto_msgTypes[34]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2591,7 +2928,7 @@ func (x *Provider) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Provider.ProtoReflect.Descriptor instead.
 func (*Provider) Descriptor() ([]byte, []int) {
-	return file_central_v1_central_proto_rawDescGZIP(), []int{29}
+	return file_central_v1_central_proto_rawDescGZIP(), []int{34}
 }
 
 func (x *Provider) GetName() string {
@@ -2661,13 +2998,14 @@ type AddWindowRequest struct {
 	Reason         string                 `protobuf:"bytes,7,opt,name=reason,proto3" json:"reason,omitempty"`
 	Ticket         string                 `protobuf:"bytes,8,opt,name=ticket,proto3" json:"ticket,omitempty"`
 	OverrideSafety bool                   `protobuf:"varint,9,opt,name=override_safety,json=overrideSafety,proto3" json:"override_safety,omitempty"`
+	DryRun         bool                   `protobuf:"varint,10,opt,name=dry_run,json=dryRun,proto3" json:"dry_run,omitempty"` // decide, and do nothing
 	unknownFields  protoimpl.UnknownFields
 	sizeCache      protoimpl.SizeCache
 }
 
 func (x *AddWindowRequest) Reset() {
 	*x = AddWindowRequest{}
-	mi := &file_central_v1_central_proto_msgTypes[30]
+	mi := &file_central_v1_central_proto_msgTypes[35]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2679,7 +3017,7 @@ func (x *AddWindowRequest) String() string {
 func (*AddWindowRequest) ProtoMessage() {}
 
 func (x *AddWindowRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_central_v1_central_proto_msgTypes[30]
+	mi := &file_central_v1_central_proto_msgTypes[35]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2692,7 +3030,7 @@ func (x *AddWindowRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AddWindowRequest.ProtoReflect.Descriptor instead.
 func (*AddWindowRequest) Descriptor() ([]byte, []int) {
-	return file_central_v1_central_proto_rawDescGZIP(), []int{30}
+	return file_central_v1_central_proto_rawDescGZIP(), []int{35}
 }
 
 func (x *AddWindowRequest) GetSelector() *Selector {
@@ -2758,17 +3096,26 @@ func (x *AddWindowRequest) GetOverrideSafety() bool {
 	return false
 }
 
+func (x *AddWindowRequest) GetDryRun() bool {
+	if x != nil {
+		return x.DryRun
+	}
+	return false
+}
+
 type AddWindowResponse struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
-	Window        *Window                `protobuf:"bytes,1,opt,name=window,proto3" json:"window,omitempty"`
-	Warnings      []string               `protobuf:"bytes,2,rep,name=warnings,proto3" json:"warnings,omitempty"`
+	state    protoimpl.MessageState `protogen:"open.v1"`
+	Window   *Window                `protobuf:"bytes,1,opt,name=window,proto3" json:"window,omitempty"`
+	Warnings []string               `protobuf:"bytes,2,rep,name=warnings,proto3" json:"warnings,omitempty"`
+	// With dry_run: how full the nodes that go on would be, by the peaks that are expected.
+	Landings      []*Landing `protobuf:"bytes,3,rep,name=landings,proto3" json:"landings,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *AddWindowResponse) Reset() {
 	*x = AddWindowResponse{}
-	mi := &file_central_v1_central_proto_msgTypes[31]
+	mi := &file_central_v1_central_proto_msgTypes[36]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2780,7 +3127,7 @@ func (x *AddWindowResponse) String() string {
 func (*AddWindowResponse) ProtoMessage() {}
 
 func (x *AddWindowResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_central_v1_central_proto_msgTypes[31]
+	mi := &file_central_v1_central_proto_msgTypes[36]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2793,7 +3140,7 @@ func (x *AddWindowResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AddWindowResponse.ProtoReflect.Descriptor instead.
 func (*AddWindowResponse) Descriptor() ([]byte, []int) {
-	return file_central_v1_central_proto_rawDescGZIP(), []int{31}
+	return file_central_v1_central_proto_rawDescGZIP(), []int{36}
 }
 
 func (x *AddWindowResponse) GetWindow() *Window {
@@ -2810,6 +3157,13 @@ func (x *AddWindowResponse) GetWarnings() []string {
 	return nil
 }
 
+func (x *AddWindowResponse) GetLandings() []*Landing {
+	if x != nil {
+		return x.Landings
+	}
+	return nil
+}
+
 type ListWindowsRequest struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	All           bool                   `protobuf:"varint,1,opt,name=all,proto3" json:"all,omitempty"`
@@ -2819,7 +3173,7 @@ type ListWindowsRequest struct {
 
 func (x *ListWindowsRequest) Reset() {
 	*x = ListWindowsRequest{}
-	mi := &file_central_v1_central_proto_msgTypes[32]
+	mi := &file_central_v1_central_proto_msgTypes[37]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2831,7 +3185,7 @@ func (x *ListWindowsRequest) String() string {
 func (*ListWindowsRequest) ProtoMessage() {}
 
 func (x *ListWindowsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_central_v1_central_proto_msgTypes[32]
+	mi := &file_central_v1_central_proto_msgTypes[37]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2844,7 +3198,7 @@ func (x *ListWindowsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListWindowsRequest.ProtoReflect.Descriptor instead.
 func (*ListWindowsRequest) Descriptor() ([]byte, []int) {
-	return file_central_v1_central_proto_rawDescGZIP(), []int{32}
+	return file_central_v1_central_proto_rawDescGZIP(), []int{37}
 }
 
 func (x *ListWindowsRequest) GetAll() bool {
@@ -2863,7 +3217,7 @@ type ListWindowsResponse struct {
 
 func (x *ListWindowsResponse) Reset() {
 	*x = ListWindowsResponse{}
-	mi := &file_central_v1_central_proto_msgTypes[33]
+	mi := &file_central_v1_central_proto_msgTypes[38]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2875,7 +3229,7 @@ func (x *ListWindowsResponse) String() string {
 func (*ListWindowsResponse) ProtoMessage() {}
 
 func (x *ListWindowsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_central_v1_central_proto_msgTypes[33]
+	mi := &file_central_v1_central_proto_msgTypes[38]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2888,7 +3242,7 @@ func (x *ListWindowsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListWindowsResponse.ProtoReflect.Descriptor instead.
 func (*ListWindowsResponse) Descriptor() ([]byte, []int) {
-	return file_central_v1_central_proto_rawDescGZIP(), []int{33}
+	return file_central_v1_central_proto_rawDescGZIP(), []int{38}
 }
 
 func (x *ListWindowsResponse) GetWindows() []*Window {
@@ -2907,7 +3261,7 @@ type GetWindowRequest struct {
 
 func (x *GetWindowRequest) Reset() {
 	*x = GetWindowRequest{}
-	mi := &file_central_v1_central_proto_msgTypes[34]
+	mi := &file_central_v1_central_proto_msgTypes[39]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2919,7 +3273,7 @@ func (x *GetWindowRequest) String() string {
 func (*GetWindowRequest) ProtoMessage() {}
 
 func (x *GetWindowRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_central_v1_central_proto_msgTypes[34]
+	mi := &file_central_v1_central_proto_msgTypes[39]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2932,7 +3286,7 @@ func (x *GetWindowRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetWindowRequest.ProtoReflect.Descriptor instead.
 func (*GetWindowRequest) Descriptor() ([]byte, []int) {
-	return file_central_v1_central_proto_rawDescGZIP(), []int{34}
+	return file_central_v1_central_proto_rawDescGZIP(), []int{39}
 }
 
 func (x *GetWindowRequest) GetId() string {
@@ -2953,7 +3307,7 @@ type EndWindowRequest struct {
 
 func (x *EndWindowRequest) Reset() {
 	*x = EndWindowRequest{}
-	mi := &file_central_v1_central_proto_msgTypes[35]
+	mi := &file_central_v1_central_proto_msgTypes[40]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2965,7 +3319,7 @@ func (x *EndWindowRequest) String() string {
 func (*EndWindowRequest) ProtoMessage() {}
 
 func (x *EndWindowRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_central_v1_central_proto_msgTypes[35]
+	mi := &file_central_v1_central_proto_msgTypes[40]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2978,7 +3332,7 @@ func (x *EndWindowRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use EndWindowRequest.ProtoReflect.Descriptor instead.
 func (*EndWindowRequest) Descriptor() ([]byte, []int) {
-	return file_central_v1_central_proto_rawDescGZIP(), []int{35}
+	return file_central_v1_central_proto_rawDescGZIP(), []int{40}
 }
 
 func (x *EndWindowRequest) GetId() string {
@@ -3013,7 +3367,7 @@ type CancelWindowRequest struct {
 
 func (x *CancelWindowRequest) Reset() {
 	*x = CancelWindowRequest{}
-	mi := &file_central_v1_central_proto_msgTypes[36]
+	mi := &file_central_v1_central_proto_msgTypes[41]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3025,7 +3379,7 @@ func (x *CancelWindowRequest) String() string {
 func (*CancelWindowRequest) ProtoMessage() {}
 
 func (x *CancelWindowRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_central_v1_central_proto_msgTypes[36]
+	mi := &file_central_v1_central_proto_msgTypes[41]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3038,7 +3392,7 @@ func (x *CancelWindowRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CancelWindowRequest.ProtoReflect.Descriptor instead.
 func (*CancelWindowRequest) Descriptor() ([]byte, []int) {
-	return file_central_v1_central_proto_rawDescGZIP(), []int{36}
+	return file_central_v1_central_proto_rawDescGZIP(), []int{41}
 }
 
 func (x *CancelWindowRequest) GetId() string {
@@ -3072,7 +3426,7 @@ type ImportWindowsRequest struct {
 
 func (x *ImportWindowsRequest) Reset() {
 	*x = ImportWindowsRequest{}
-	mi := &file_central_v1_central_proto_msgTypes[37]
+	mi := &file_central_v1_central_proto_msgTypes[42]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3084,7 +3438,7 @@ func (x *ImportWindowsRequest) String() string {
 func (*ImportWindowsRequest) ProtoMessage() {}
 
 func (x *ImportWindowsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_central_v1_central_proto_msgTypes[37]
+	mi := &file_central_v1_central_proto_msgTypes[42]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3097,7 +3451,7 @@ func (x *ImportWindowsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ImportWindowsRequest.ProtoReflect.Descriptor instead.
 func (*ImportWindowsRequest) Descriptor() ([]byte, []int) {
-	return file_central_v1_central_proto_rawDescGZIP(), []int{37}
+	return file_central_v1_central_proto_rawDescGZIP(), []int{42}
 }
 
 func (x *ImportWindowsRequest) GetName() string {
@@ -3124,7 +3478,7 @@ type ImportWindowsResponse struct {
 
 func (x *ImportWindowsResponse) Reset() {
 	*x = ImportWindowsResponse{}
-	mi := &file_central_v1_central_proto_msgTypes[38]
+	mi := &file_central_v1_central_proto_msgTypes[43]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3136,7 +3490,7 @@ func (x *ImportWindowsResponse) String() string {
 func (*ImportWindowsResponse) ProtoMessage() {}
 
 func (x *ImportWindowsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_central_v1_central_proto_msgTypes[38]
+	mi := &file_central_v1_central_proto_msgTypes[43]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3149,7 +3503,7 @@ func (x *ImportWindowsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ImportWindowsResponse.ProtoReflect.Descriptor instead.
 func (*ImportWindowsResponse) Descriptor() ([]byte, []int) {
-	return file_central_v1_central_proto_rawDescGZIP(), []int{38}
+	return file_central_v1_central_proto_rawDescGZIP(), []int{43}
 }
 
 func (x *ImportWindowsResponse) GetProposals() []*Window {
@@ -3178,7 +3532,7 @@ type ImportProblem struct {
 
 func (x *ImportProblem) Reset() {
 	*x = ImportProblem{}
-	mi := &file_central_v1_central_proto_msgTypes[39]
+	mi := &file_central_v1_central_proto_msgTypes[44]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3190,7 +3544,7 @@ func (x *ImportProblem) String() string {
 func (*ImportProblem) ProtoMessage() {}
 
 func (x *ImportProblem) ProtoReflect() protoreflect.Message {
-	mi := &file_central_v1_central_proto_msgTypes[39]
+	mi := &file_central_v1_central_proto_msgTypes[44]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3203,7 +3557,7 @@ func (x *ImportProblem) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ImportProblem.ProtoReflect.Descriptor instead.
 func (*ImportProblem) Descriptor() ([]byte, []int) {
-	return file_central_v1_central_proto_rawDescGZIP(), []int{39}
+	return file_central_v1_central_proto_rawDescGZIP(), []int{44}
 }
 
 func (x *ImportProblem) GetFile() string {
@@ -3247,7 +3601,7 @@ type ConfirmWindowRequest struct {
 
 func (x *ConfirmWindowRequest) Reset() {
 	*x = ConfirmWindowRequest{}
-	mi := &file_central_v1_central_proto_msgTypes[40]
+	mi := &file_central_v1_central_proto_msgTypes[45]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3259,7 +3613,7 @@ func (x *ConfirmWindowRequest) String() string {
 func (*ConfirmWindowRequest) ProtoMessage() {}
 
 func (x *ConfirmWindowRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_central_v1_central_proto_msgTypes[40]
+	mi := &file_central_v1_central_proto_msgTypes[45]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3272,7 +3626,7 @@ func (x *ConfirmWindowRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ConfirmWindowRequest.ProtoReflect.Descriptor instead.
 func (*ConfirmWindowRequest) Descriptor() ([]byte, []int) {
-	return file_central_v1_central_proto_rawDescGZIP(), []int{40}
+	return file_central_v1_central_proto_rawDescGZIP(), []int{45}
 }
 
 func (x *ConfirmWindowRequest) GetId() string {
@@ -3328,7 +3682,7 @@ type FleetOverride struct {
 
 func (x *FleetOverride) Reset() {
 	*x = FleetOverride{}
-	mi := &file_central_v1_central_proto_msgTypes[41]
+	mi := &file_central_v1_central_proto_msgTypes[46]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3340,7 +3694,7 @@ func (x *FleetOverride) String() string {
 func (*FleetOverride) ProtoMessage() {}
 
 func (x *FleetOverride) ProtoReflect() protoreflect.Message {
-	mi := &file_central_v1_central_proto_msgTypes[41]
+	mi := &file_central_v1_central_proto_msgTypes[46]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3353,7 +3707,7 @@ func (x *FleetOverride) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use FleetOverride.ProtoReflect.Descriptor instead.
 func (*FleetOverride) Descriptor() ([]byte, []int) {
-	return file_central_v1_central_proto_rawDescGZIP(), []int{41}
+	return file_central_v1_central_proto_rawDescGZIP(), []int{46}
 }
 
 func (x *FleetOverride) GetId() string {
@@ -3441,7 +3795,7 @@ type SetFleetOverrideRequest struct {
 
 func (x *SetFleetOverrideRequest) Reset() {
 	*x = SetFleetOverrideRequest{}
-	mi := &file_central_v1_central_proto_msgTypes[42]
+	mi := &file_central_v1_central_proto_msgTypes[47]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3453,7 +3807,7 @@ func (x *SetFleetOverrideRequest) String() string {
 func (*SetFleetOverrideRequest) ProtoMessage() {}
 
 func (x *SetFleetOverrideRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_central_v1_central_proto_msgTypes[42]
+	mi := &file_central_v1_central_proto_msgTypes[47]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3466,7 +3820,7 @@ func (x *SetFleetOverrideRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SetFleetOverrideRequest.ProtoReflect.Descriptor instead.
 func (*SetFleetOverrideRequest) Descriptor() ([]byte, []int) {
-	return file_central_v1_central_proto_rawDescGZIP(), []int{42}
+	return file_central_v1_central_proto_rawDescGZIP(), []int{47}
 }
 
 func (x *SetFleetOverrideRequest) GetSelector() *Selector {
@@ -3529,7 +3883,7 @@ type ClearFleetOverrideRequest struct {
 
 func (x *ClearFleetOverrideRequest) Reset() {
 	*x = ClearFleetOverrideRequest{}
-	mi := &file_central_v1_central_proto_msgTypes[43]
+	mi := &file_central_v1_central_proto_msgTypes[48]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3541,7 +3895,7 @@ func (x *ClearFleetOverrideRequest) String() string {
 func (*ClearFleetOverrideRequest) ProtoMessage() {}
 
 func (x *ClearFleetOverrideRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_central_v1_central_proto_msgTypes[43]
+	mi := &file_central_v1_central_proto_msgTypes[48]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3554,7 +3908,7 @@ func (x *ClearFleetOverrideRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ClearFleetOverrideRequest.ProtoReflect.Descriptor instead.
 func (*ClearFleetOverrideRequest) Descriptor() ([]byte, []int) {
-	return file_central_v1_central_proto_rawDescGZIP(), []int{43}
+	return file_central_v1_central_proto_rawDescGZIP(), []int{48}
 }
 
 func (x *ClearFleetOverrideRequest) GetId() string {
@@ -3586,7 +3940,7 @@ type ListFleetOverridesRequest struct {
 
 func (x *ListFleetOverridesRequest) Reset() {
 	*x = ListFleetOverridesRequest{}
-	mi := &file_central_v1_central_proto_msgTypes[44]
+	mi := &file_central_v1_central_proto_msgTypes[49]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3598,7 +3952,7 @@ func (x *ListFleetOverridesRequest) String() string {
 func (*ListFleetOverridesRequest) ProtoMessage() {}
 
 func (x *ListFleetOverridesRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_central_v1_central_proto_msgTypes[44]
+	mi := &file_central_v1_central_proto_msgTypes[49]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3611,7 +3965,7 @@ func (x *ListFleetOverridesRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListFleetOverridesRequest.ProtoReflect.Descriptor instead.
 func (*ListFleetOverridesRequest) Descriptor() ([]byte, []int) {
-	return file_central_v1_central_proto_rawDescGZIP(), []int{44}
+	return file_central_v1_central_proto_rawDescGZIP(), []int{49}
 }
 
 type ListFleetOverridesResponse struct {
@@ -3623,7 +3977,7 @@ type ListFleetOverridesResponse struct {
 
 func (x *ListFleetOverridesResponse) Reset() {
 	*x = ListFleetOverridesResponse{}
-	mi := &file_central_v1_central_proto_msgTypes[45]
+	mi := &file_central_v1_central_proto_msgTypes[50]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3635,7 +3989,7 @@ func (x *ListFleetOverridesResponse) String() string {
 func (*ListFleetOverridesResponse) ProtoMessage() {}
 
 func (x *ListFleetOverridesResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_central_v1_central_proto_msgTypes[45]
+	mi := &file_central_v1_central_proto_msgTypes[50]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3648,7 +4002,7 @@ func (x *ListFleetOverridesResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListFleetOverridesResponse.ProtoReflect.Descriptor instead.
 func (*ListFleetOverridesResponse) Descriptor() ([]byte, []int) {
-	return file_central_v1_central_proto_rawDescGZIP(), []int{45}
+	return file_central_v1_central_proto_rawDescGZIP(), []int{50}
 }
 
 func (x *ListFleetOverridesResponse) GetOverrides() []*FleetOverride {
@@ -3666,7 +4020,7 @@ type GetFleetRequest struct {
 
 func (x *GetFleetRequest) Reset() {
 	*x = GetFleetRequest{}
-	mi := &file_central_v1_central_proto_msgTypes[46]
+	mi := &file_central_v1_central_proto_msgTypes[51]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3678,7 +4032,7 @@ func (x *GetFleetRequest) String() string {
 func (*GetFleetRequest) ProtoMessage() {}
 
 func (x *GetFleetRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_central_v1_central_proto_msgTypes[46]
+	mi := &file_central_v1_central_proto_msgTypes[51]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3691,7 +4045,7 @@ func (x *GetFleetRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetFleetRequest.ProtoReflect.Descriptor instead.
 func (*GetFleetRequest) Descriptor() ([]byte, []int) {
-	return file_central_v1_central_proto_rawDescGZIP(), []int{46}
+	return file_central_v1_central_proto_rawDescGZIP(), []int{51}
 }
 
 type FleetStatus struct {
@@ -3713,7 +4067,7 @@ type FleetStatus struct {
 
 func (x *FleetStatus) Reset() {
 	*x = FleetStatus{}
-	mi := &file_central_v1_central_proto_msgTypes[47]
+	mi := &file_central_v1_central_proto_msgTypes[52]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3725,7 +4079,7 @@ func (x *FleetStatus) String() string {
 func (*FleetStatus) ProtoMessage() {}
 
 func (x *FleetStatus) ProtoReflect() protoreflect.Message {
-	mi := &file_central_v1_central_proto_msgTypes[47]
+	mi := &file_central_v1_central_proto_msgTypes[52]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3738,7 +4092,7 @@ func (x *FleetStatus) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use FleetStatus.ProtoReflect.Descriptor instead.
 func (*FleetStatus) Descriptor() ([]byte, []int) {
-	return file_central_v1_central_proto_rawDescGZIP(), []int{47}
+	return file_central_v1_central_proto_rawDescGZIP(), []int{52}
 }
 
 func (x *FleetStatus) GetAt() *timestamppb.Timestamp {
@@ -3837,7 +4191,7 @@ type OutsideView struct {
 
 func (x *OutsideView) Reset() {
 	*x = OutsideView{}
-	mi := &file_central_v1_central_proto_msgTypes[48]
+	mi := &file_central_v1_central_proto_msgTypes[53]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3849,7 +4203,7 @@ func (x *OutsideView) String() string {
 func (*OutsideView) ProtoMessage() {}
 
 func (x *OutsideView) ProtoReflect() protoreflect.Message {
-	mi := &file_central_v1_central_proto_msgTypes[48]
+	mi := &file_central_v1_central_proto_msgTypes[53]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3862,7 +4216,7 @@ func (x *OutsideView) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use OutsideView.ProtoReflect.Descriptor instead.
 func (*OutsideView) Descriptor() ([]byte, []int) {
-	return file_central_v1_central_proto_rawDescGZIP(), []int{48}
+	return file_central_v1_central_proto_rawDescGZIP(), []int{53}
 }
 
 func (x *OutsideView) GetName() string {
@@ -3938,7 +4292,7 @@ type FleetService struct {
 
 func (x *FleetService) Reset() {
 	*x = FleetService{}
-	mi := &file_central_v1_central_proto_msgTypes[49]
+	mi := &file_central_v1_central_proto_msgTypes[54]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3950,7 +4304,7 @@ func (x *FleetService) String() string {
 func (*FleetService) ProtoMessage() {}
 
 func (x *FleetService) ProtoReflect() protoreflect.Message {
-	mi := &file_central_v1_central_proto_msgTypes[49]
+	mi := &file_central_v1_central_proto_msgTypes[54]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3963,7 +4317,7 @@ func (x *FleetService) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use FleetService.ProtoReflect.Descriptor instead.
 func (*FleetService) Descriptor() ([]byte, []int) {
-	return file_central_v1_central_proto_rawDescGZIP(), []int{49}
+	return file_central_v1_central_proto_rawDescGZIP(), []int{54}
 }
 
 func (x *FleetService) GetName() string {
@@ -4047,7 +4401,7 @@ type Grant struct {
 
 func (x *Grant) Reset() {
 	*x = Grant{}
-	mi := &file_central_v1_central_proto_msgTypes[50]
+	mi := &file_central_v1_central_proto_msgTypes[55]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4059,7 +4413,7 @@ func (x *Grant) String() string {
 func (*Grant) ProtoMessage() {}
 
 func (x *Grant) ProtoReflect() protoreflect.Message {
-	mi := &file_central_v1_central_proto_msgTypes[50]
+	mi := &file_central_v1_central_proto_msgTypes[55]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4072,7 +4426,7 @@ func (x *Grant) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Grant.ProtoReflect.Descriptor instead.
 func (*Grant) Descriptor() ([]byte, []int) {
-	return file_central_v1_central_proto_rawDescGZIP(), []int{50}
+	return file_central_v1_central_proto_rawDescGZIP(), []int{55}
 }
 
 func (x *Grant) GetId() string {
@@ -4153,7 +4507,7 @@ type ListGrantsRequest struct {
 
 func (x *ListGrantsRequest) Reset() {
 	*x = ListGrantsRequest{}
-	mi := &file_central_v1_central_proto_msgTypes[51]
+	mi := &file_central_v1_central_proto_msgTypes[56]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4165,7 +4519,7 @@ func (x *ListGrantsRequest) String() string {
 func (*ListGrantsRequest) ProtoMessage() {}
 
 func (x *ListGrantsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_central_v1_central_proto_msgTypes[51]
+	mi := &file_central_v1_central_proto_msgTypes[56]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4178,7 +4532,7 @@ func (x *ListGrantsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListGrantsRequest.ProtoReflect.Descriptor instead.
 func (*ListGrantsRequest) Descriptor() ([]byte, []int) {
-	return file_central_v1_central_proto_rawDescGZIP(), []int{51}
+	return file_central_v1_central_proto_rawDescGZIP(), []int{56}
 }
 
 type ListGrantsResponse struct {
@@ -4190,7 +4544,7 @@ type ListGrantsResponse struct {
 
 func (x *ListGrantsResponse) Reset() {
 	*x = ListGrantsResponse{}
-	mi := &file_central_v1_central_proto_msgTypes[52]
+	mi := &file_central_v1_central_proto_msgTypes[57]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4202,7 +4556,7 @@ func (x *ListGrantsResponse) String() string {
 func (*ListGrantsResponse) ProtoMessage() {}
 
 func (x *ListGrantsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_central_v1_central_proto_msgTypes[52]
+	mi := &file_central_v1_central_proto_msgTypes[57]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4215,7 +4569,7 @@ func (x *ListGrantsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListGrantsResponse.ProtoReflect.Descriptor instead.
 func (*ListGrantsResponse) Descriptor() ([]byte, []int) {
-	return file_central_v1_central_proto_rawDescGZIP(), []int{52}
+	return file_central_v1_central_proto_rawDescGZIP(), []int{57}
 }
 
 func (x *ListGrantsResponse) GetGrants() []*Grant {
@@ -4237,7 +4591,7 @@ type RevokeGrantRequest struct {
 
 func (x *RevokeGrantRequest) Reset() {
 	*x = RevokeGrantRequest{}
-	mi := &file_central_v1_central_proto_msgTypes[53]
+	mi := &file_central_v1_central_proto_msgTypes[58]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4249,7 +4603,7 @@ func (x *RevokeGrantRequest) String() string {
 func (*RevokeGrantRequest) ProtoMessage() {}
 
 func (x *RevokeGrantRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_central_v1_central_proto_msgTypes[53]
+	mi := &file_central_v1_central_proto_msgTypes[58]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4262,7 +4616,7 @@ func (x *RevokeGrantRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RevokeGrantRequest.ProtoReflect.Descriptor instead.
 func (*RevokeGrantRequest) Descriptor() ([]byte, []int) {
-	return file_central_v1_central_proto_rawDescGZIP(), []int{53}
+	return file_central_v1_central_proto_rawDescGZIP(), []int{58}
 }
 
 func (x *RevokeGrantRequest) GetId() string {
@@ -4303,7 +4657,7 @@ type FreezeRequest struct {
 
 func (x *FreezeRequest) Reset() {
 	*x = FreezeRequest{}
-	mi := &file_central_v1_central_proto_msgTypes[54]
+	mi := &file_central_v1_central_proto_msgTypes[59]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4315,7 +4669,7 @@ func (x *FreezeRequest) String() string {
 func (*FreezeRequest) ProtoMessage() {}
 
 func (x *FreezeRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_central_v1_central_proto_msgTypes[54]
+	mi := &file_central_v1_central_proto_msgTypes[59]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4328,7 +4682,7 @@ func (x *FreezeRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use FreezeRequest.ProtoReflect.Descriptor instead.
 func (*FreezeRequest) Descriptor() ([]byte, []int) {
-	return file_central_v1_central_proto_rawDescGZIP(), []int{54}
+	return file_central_v1_central_proto_rawDescGZIP(), []int{59}
 }
 
 func (x *FreezeRequest) GetReason() string {
@@ -4355,7 +4709,7 @@ type ThawRequest struct {
 
 func (x *ThawRequest) Reset() {
 	*x = ThawRequest{}
-	mi := &file_central_v1_central_proto_msgTypes[55]
+	mi := &file_central_v1_central_proto_msgTypes[60]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4367,7 +4721,7 @@ func (x *ThawRequest) String() string {
 func (*ThawRequest) ProtoMessage() {}
 
 func (x *ThawRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_central_v1_central_proto_msgTypes[55]
+	mi := &file_central_v1_central_proto_msgTypes[60]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4380,7 +4734,7 @@ func (x *ThawRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ThawRequest.ProtoReflect.Descriptor instead.
 func (*ThawRequest) Descriptor() ([]byte, []int) {
-	return file_central_v1_central_proto_rawDescGZIP(), []int{55}
+	return file_central_v1_central_proto_rawDescGZIP(), []int{60}
 }
 
 func (x *ThawRequest) GetReason() string {
@@ -4406,7 +4760,7 @@ type PlanRequest struct {
 
 func (x *PlanRequest) Reset() {
 	*x = PlanRequest{}
-	mi := &file_central_v1_central_proto_msgTypes[56]
+	mi := &file_central_v1_central_proto_msgTypes[61]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4418,7 +4772,7 @@ func (x *PlanRequest) String() string {
 func (*PlanRequest) ProtoMessage() {}
 
 func (x *PlanRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_central_v1_central_proto_msgTypes[56]
+	mi := &file_central_v1_central_proto_msgTypes[61]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4431,7 +4785,7 @@ func (x *PlanRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PlanRequest.ProtoReflect.Descriptor instead.
 func (*PlanRequest) Descriptor() ([]byte, []int) {
-	return file_central_v1_central_proto_rawDescGZIP(), []int{56}
+	return file_central_v1_central_proto_rawDescGZIP(), []int{61}
 }
 
 func (x *PlanRequest) GetDrain() []string {
@@ -4453,7 +4807,7 @@ type PlanResponse struct {
 
 func (x *PlanResponse) Reset() {
 	*x = PlanResponse{}
-	mi := &file_central_v1_central_proto_msgTypes[57]
+	mi := &file_central_v1_central_proto_msgTypes[62]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4465,7 +4819,7 @@ func (x *PlanResponse) String() string {
 func (*PlanResponse) ProtoMessage() {}
 
 func (x *PlanResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_central_v1_central_proto_msgTypes[57]
+	mi := &file_central_v1_central_proto_msgTypes[62]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4478,7 +4832,7 @@ func (x *PlanResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PlanResponse.ProtoReflect.Descriptor instead.
 func (*PlanResponse) Descriptor() ([]byte, []int) {
-	return file_central_v1_central_proto_rawDescGZIP(), []int{57}
+	return file_central_v1_central_proto_rawDescGZIP(), []int{62}
 }
 
 func (x *PlanResponse) GetAllowed() bool {
@@ -4520,7 +4874,7 @@ type Landing struct {
 
 func (x *Landing) Reset() {
 	*x = Landing{}
-	mi := &file_central_v1_central_proto_msgTypes[58]
+	mi := &file_central_v1_central_proto_msgTypes[63]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4532,7 +4886,7 @@ func (x *Landing) String() string {
 func (*Landing) ProtoMessage() {}
 
 func (x *Landing) ProtoReflect() protoreflect.Message {
-	mi := &file_central_v1_central_proto_msgTypes[58]
+	mi := &file_central_v1_central_proto_msgTypes[63]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4545,7 +4899,7 @@ func (x *Landing) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Landing.ProtoReflect.Descriptor instead.
 func (*Landing) Descriptor() ([]byte, []int) {
-	return file_central_v1_central_proto_rawDescGZIP(), []int{58}
+	return file_central_v1_central_proto_rawDescGZIP(), []int{63}
 }
 
 func (x *Landing) GetNode() string {
@@ -4578,7 +4932,7 @@ type HistoryRequest struct {
 
 func (x *HistoryRequest) Reset() {
 	*x = HistoryRequest{}
-	mi := &file_central_v1_central_proto_msgTypes[59]
+	mi := &file_central_v1_central_proto_msgTypes[64]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4590,7 +4944,7 @@ func (x *HistoryRequest) String() string {
 func (*HistoryRequest) ProtoMessage() {}
 
 func (x *HistoryRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_central_v1_central_proto_msgTypes[59]
+	mi := &file_central_v1_central_proto_msgTypes[64]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4603,7 +4957,7 @@ func (x *HistoryRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use HistoryRequest.ProtoReflect.Descriptor instead.
 func (*HistoryRequest) Descriptor() ([]byte, []int) {
-	return file_central_v1_central_proto_rawDescGZIP(), []int{59}
+	return file_central_v1_central_proto_rawDescGZIP(), []int{64}
 }
 
 func (x *HistoryRequest) GetAt() *timestamppb.Timestamp {
@@ -4634,7 +4988,7 @@ type AuditRecord struct {
 
 func (x *AuditRecord) Reset() {
 	*x = AuditRecord{}
-	mi := &file_central_v1_central_proto_msgTypes[60]
+	mi := &file_central_v1_central_proto_msgTypes[65]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4646,7 +5000,7 @@ func (x *AuditRecord) String() string {
 func (*AuditRecord) ProtoMessage() {}
 
 func (x *AuditRecord) ProtoReflect() protoreflect.Message {
-	mi := &file_central_v1_central_proto_msgTypes[60]
+	mi := &file_central_v1_central_proto_msgTypes[65]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4659,7 +5013,7 @@ func (x *AuditRecord) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AuditRecord.ProtoReflect.Descriptor instead.
 func (*AuditRecord) Descriptor() ([]byte, []int) {
-	return file_central_v1_central_proto_rawDescGZIP(), []int{60}
+	return file_central_v1_central_proto_rawDescGZIP(), []int{65}
 }
 
 func (x *AuditRecord) GetNumber() uint64 {
@@ -4768,7 +5122,7 @@ type ListAuditRequest struct {
 
 func (x *ListAuditRequest) Reset() {
 	*x = ListAuditRequest{}
-	mi := &file_central_v1_central_proto_msgTypes[61]
+	mi := &file_central_v1_central_proto_msgTypes[66]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4780,7 +5134,7 @@ func (x *ListAuditRequest) String() string {
 func (*ListAuditRequest) ProtoMessage() {}
 
 func (x *ListAuditRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_central_v1_central_proto_msgTypes[61]
+	mi := &file_central_v1_central_proto_msgTypes[66]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4793,7 +5147,7 @@ func (x *ListAuditRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListAuditRequest.ProtoReflect.Descriptor instead.
 func (*ListAuditRequest) Descriptor() ([]byte, []int) {
-	return file_central_v1_central_proto_rawDescGZIP(), []int{61}
+	return file_central_v1_central_proto_rawDescGZIP(), []int{66}
 }
 
 func (x *ListAuditRequest) GetLimit() int32 {
@@ -4840,7 +5194,7 @@ type ListAuditResponse struct {
 
 func (x *ListAuditResponse) Reset() {
 	*x = ListAuditResponse{}
-	mi := &file_central_v1_central_proto_msgTypes[62]
+	mi := &file_central_v1_central_proto_msgTypes[67]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4852,7 +5206,7 @@ func (x *ListAuditResponse) String() string {
 func (*ListAuditResponse) ProtoMessage() {}
 
 func (x *ListAuditResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_central_v1_central_proto_msgTypes[62]
+	mi := &file_central_v1_central_proto_msgTypes[67]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4865,7 +5219,7 @@ func (x *ListAuditResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListAuditResponse.ProtoReflect.Descriptor instead.
 func (*ListAuditResponse) Descriptor() ([]byte, []int) {
-	return file_central_v1_central_proto_rawDescGZIP(), []int{62}
+	return file_central_v1_central_proto_rawDescGZIP(), []int{67}
 }
 
 func (x *ListAuditResponse) GetRecords() []*AuditRecord {
@@ -4883,7 +5237,7 @@ type VerifyAuditRequest struct {
 
 func (x *VerifyAuditRequest) Reset() {
 	*x = VerifyAuditRequest{}
-	mi := &file_central_v1_central_proto_msgTypes[63]
+	mi := &file_central_v1_central_proto_msgTypes[68]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4895,7 +5249,7 @@ func (x *VerifyAuditRequest) String() string {
 func (*VerifyAuditRequest) ProtoMessage() {}
 
 func (x *VerifyAuditRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_central_v1_central_proto_msgTypes[63]
+	mi := &file_central_v1_central_proto_msgTypes[68]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4908,7 +5262,7 @@ func (x *VerifyAuditRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use VerifyAuditRequest.ProtoReflect.Descriptor instead.
 func (*VerifyAuditRequest) Descriptor() ([]byte, []int) {
-	return file_central_v1_central_proto_rawDescGZIP(), []int{63}
+	return file_central_v1_central_proto_rawDescGZIP(), []int{68}
 }
 
 type VerifyAuditResponse struct {
@@ -4929,7 +5283,7 @@ type VerifyAuditResponse struct {
 
 func (x *VerifyAuditResponse) Reset() {
 	*x = VerifyAuditResponse{}
-	mi := &file_central_v1_central_proto_msgTypes[64]
+	mi := &file_central_v1_central_proto_msgTypes[69]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4941,7 +5295,7 @@ func (x *VerifyAuditResponse) String() string {
 func (*VerifyAuditResponse) ProtoMessage() {}
 
 func (x *VerifyAuditResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_central_v1_central_proto_msgTypes[64]
+	mi := &file_central_v1_central_proto_msgTypes[69]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4954,7 +5308,7 @@ func (x *VerifyAuditResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use VerifyAuditResponse.ProtoReflect.Descriptor instead.
 func (*VerifyAuditResponse) Descriptor() ([]byte, []int) {
-	return file_central_v1_central_proto_rawDescGZIP(), []int{64}
+	return file_central_v1_central_proto_rawDescGZIP(), []int{69}
 }
 
 func (x *VerifyAuditResponse) GetOk() bool {
@@ -5021,7 +5375,7 @@ type BackupRequest struct {
 
 func (x *BackupRequest) Reset() {
 	*x = BackupRequest{}
-	mi := &file_central_v1_central_proto_msgTypes[65]
+	mi := &file_central_v1_central_proto_msgTypes[70]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5033,7 +5387,7 @@ func (x *BackupRequest) String() string {
 func (*BackupRequest) ProtoMessage() {}
 
 func (x *BackupRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_central_v1_central_proto_msgTypes[65]
+	mi := &file_central_v1_central_proto_msgTypes[70]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5046,7 +5400,7 @@ func (x *BackupRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use BackupRequest.ProtoReflect.Descriptor instead.
 func (*BackupRequest) Descriptor() ([]byte, []int) {
-	return file_central_v1_central_proto_rawDescGZIP(), []int{65}
+	return file_central_v1_central_proto_rawDescGZIP(), []int{70}
 }
 
 type BackupPart struct {
@@ -5058,7 +5412,7 @@ type BackupPart struct {
 
 func (x *BackupPart) Reset() {
 	*x = BackupPart{}
-	mi := &file_central_v1_central_proto_msgTypes[66]
+	mi := &file_central_v1_central_proto_msgTypes[71]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5070,7 +5424,7 @@ func (x *BackupPart) String() string {
 func (*BackupPart) ProtoMessage() {}
 
 func (x *BackupPart) ProtoReflect() protoreflect.Message {
-	mi := &file_central_v1_central_proto_msgTypes[66]
+	mi := &file_central_v1_central_proto_msgTypes[71]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5083,7 +5437,7 @@ func (x *BackupPart) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use BackupPart.ProtoReflect.Descriptor instead.
 func (*BackupPart) Descriptor() ([]byte, []int) {
-	return file_central_v1_central_proto_rawDescGZIP(), []int{66}
+	return file_central_v1_central_proto_rawDescGZIP(), []int{71}
 }
 
 func (x *BackupPart) GetData() []byte {
@@ -5097,10 +5451,11 @@ var File_central_v1_central_proto protoreflect.FileDescriptor
 
 const file_central_v1_central_proto_rawDesc = "" +
 	"\n" +
-	"\x18central/v1/central.proto\x12\x14catchment.central.v1\x1a\x1egoogle/protobuf/duration.proto\x1a\x1fgoogle/protobuf/timestamp.proto\"v\n" +
+	"\x18central/v1/central.proto\x12\x14catchment.central.v1\x1a\x12edge/v1/edge.proto\x1a\x1egoogle/protobuf/duration.proto\x1a\x1fgoogle/protobuf/timestamp.proto\"\xac\x01\n" +
 	"\vEdgeMessage\x121\n" +
 	"\x05hello\x18\x01 \x01(\v2\x1b.catchment.central.v1.HelloR\x05hello\x124\n" +
-	"\x06report\x18\x02 \x01(\v2\x1c.catchment.central.v1.ReportR\x06report\"\xf2\x02\n" +
+	"\x06report\x18\x02 \x01(\v2\x1c.catchment.central.v1.ReportR\x06report\x124\n" +
+	"\x06detail\x18\x03 \x01(\v2\x1c.catchment.central.v1.DetailR\x06detail\"\xf2\x02\n" +
 	"\x05Hello\x12\x12\n" +
 	"\x04node\x18\x01 \x01(\tR\x04node\x12\x12\n" +
 	"\x04site\x18\x02 \x01(\tR\x04site\x12\x18\n" +
@@ -5145,7 +5500,26 @@ const file_central_v1_central_proto_rawDesc = "" +
 	"\x05moved\x18\n" +
 	" \x01(\v2\x1a.google.protobuf.TimestampH\x00R\x05moved\x88\x01\x01\x12\x16\n" +
 	"\x06number\x18\v \x01(\x04R\x06numberB\b\n" +
-	"\x06_moved\"\x8b\x02\n" +
+	"\x06_moved\"\x90\x02\n" +
+	"\x06Detail\x129\n" +
+	"\x06status\x18\x01 \x01(\v2!.catchment.edge.v1.StatusResponseR\x06status\x129\n" +
+	"\tdecisions\x18\x02 \x03(\v2\x1b.catchment.edge.v1.DecisionR\tdecisions\x12;\n" +
+	"\bsteering\x18\x03 \x03(\v2\x1f.catchment.edge.v1.LoadDecisionR\bsteering\x128\n" +
+	"\x06series\x18\x04 \x03(\v2 .catchment.central.v1.LoadSeriesR\x06series\x12\x19\n" +
+	"\bleft_out\x18\x05 \x03(\tR\aleftOut\"\xa9\x01\n" +
+	"\n" +
+	"LoadSeries\x12\x12\n" +
+	"\x04link\x18\x01 \x01(\tR\x04link\x120\n" +
+	"\x05start\x18\x02 \x01(\v2\x1a.google.protobuf.TimestampR\x05start\x12-\n" +
+	"\x04step\x18\x03 \x01(\v2\x19.google.protobuf.DurationR\x04step\x12\x12\n" +
+	"\x04mean\x18\x04 \x03(\x02R\x04mean\x12\x12\n" +
+	"\x04most\x18\x05 \x03(\x02R\x04most\"\xaa\x01\n" +
+	"\n" +
+	"NodeDetail\x12.\n" +
+	"\x04node\x18\x01 \x01(\v2\x1a.catchment.central.v1.NodeR\x04node\x124\n" +
+	"\x06detail\x18\x02 \x01(\v2\x1c.catchment.central.v1.DetailR\x06detail\x12/\n" +
+	"\x02at\x18\x03 \x01(\v2\x1a.google.protobuf.TimestampH\x00R\x02at\x88\x01\x01B\x05\n" +
+	"\x03_at\"\x8b\x02\n" +
 	"\rServiceReport\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12\x14\n" +
 	"\x05state\x18\x02 \x01(\tR\x05state\x12\x16\n" +
@@ -5157,7 +5531,7 @@ const file_central_v1_central_proto_rawDesc = "" +
 	"\bwithheld\x18\b \x03(\tR\bwithheldB\b\n" +
 	"\x06_sinceB\f\n" +
 	"\n" +
-	"_neighbors\"\x9e\x01\n" +
+	"_neighbors\"\xb6\x01\n" +
 	"\n" +
 	"LinkReport\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12\x12\n" +
@@ -5165,7 +5539,8 @@ const file_central_v1_central_proto_rawDesc = "" +
 	"\bcapacity\x18\x03 \x01(\x01R\bcapacity\x12 \n" +
 	"\vutilization\x18\x04 \x01(\x01R\vutilization\x12\x14\n" +
 	"\x05known\x18\x05 \x01(\bR\x05known\x12\x14\n" +
-	"\x05stale\x18\x06 \x01(\bR\x05stale\"u\n" +
+	"\x05stale\x18\x06 \x01(\bR\x05stale\x12\x16\n" +
+	"\x06target\x18\a \x01(\x01R\x06target\"u\n" +
 	"\x0eNeighborReport\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12\x18\n" +
 	"\asession\x18\x02 \x01(\tR\asession\x12\x12\n" +
@@ -5312,7 +5687,13 @@ const file_central_v1_central_proto_rawDesc = "" +
 	"\x06reason\x18\x03 \x01(\tR\x06reason\"e\n" +
 	"\x17CreateJoinTokenResponse\x12\x14\n" +
 	"\x05token\x18\x01 \x01(\tR\x05token\x124\n" +
-	"\aexpires\x18\x02 \x01(\v2\x1a.google.protobuf.TimestampR\aexpires\"\x99\x02\n" +
+	"\aexpires\x18\x02 \x01(\v2\x1a.google.protobuf.TimestampR\aexpires\"\x17\n" +
+	"\x15CreateWebLoginRequest\"\x88\x01\n" +
+	"\x16CreateWebLoginResponse\x12\x12\n" +
+	"\x04code\x18\x01 \x01(\tR\x04code\x124\n" +
+	"\aexpires\x18\x02 \x01(\v2\x1a.google.protobuf.TimestampR\aexpires\x12\x10\n" +
+	"\x03url\x18\x03 \x01(\tR\x03url\x12\x12\n" +
+	"\x04port\x18\x04 \x01(\rR\x04port\"\x99\x02\n" +
 	"\bSelector\x12\x14\n" +
 	"\x05nodes\x18\x01 \x03(\tR\x05nodes\x12\x14\n" +
 	"\x05sites\x18\x02 \x03(\tR\x05sites\x12\x1c\n" +
@@ -5365,7 +5746,7 @@ const file_central_v1_central_proto_rawDesc = "" +
 	"\x06impact\x18\x05 \x01(\tR\x06impact\x12\x16\n" +
 	"\x06status\x18\x06 \x01(\tR\x06status\x12\x1a\n" +
 	"\bsequence\x18\a \x01(\x05R\bsequence\x12\x14\n" +
-	"\x05lacks\x18\b \x03(\tR\x05lacks\"\xcd\x02\n" +
+	"\x05lacks\x18\b \x03(\tR\x05lacks\"\xe6\x02\n" +
 	"\x10AddWindowRequest\x12:\n" +
 	"\bselector\x18\x01 \x01(\v2\x1e.catchment.central.v1.SelectorR\bselector\x12\x14\n" +
 	"\x05start\x18\x02 \x01(\tR\x05start\x12\x12\n" +
@@ -5375,10 +5756,13 @@ const file_central_v1_central_proto_rawDesc = "" +
 	"\x05rrule\x18\x06 \x01(\tR\x05rrule\x12\x16\n" +
 	"\x06reason\x18\a \x01(\tR\x06reason\x12\x16\n" +
 	"\x06ticket\x18\b \x01(\tR\x06ticket\x12'\n" +
-	"\x0foverride_safety\x18\t \x01(\bR\x0eoverrideSafety\"e\n" +
+	"\x0foverride_safety\x18\t \x01(\bR\x0eoverrideSafety\x12\x17\n" +
+	"\adry_run\x18\n" +
+	" \x01(\bR\x06dryRun\"\xa0\x01\n" +
 	"\x11AddWindowResponse\x124\n" +
 	"\x06window\x18\x01 \x01(\v2\x1c.catchment.central.v1.WindowR\x06window\x12\x1a\n" +
-	"\bwarnings\x18\x02 \x03(\tR\bwarnings\"&\n" +
+	"\bwarnings\x18\x02 \x03(\tR\bwarnings\x129\n" +
+	"\blandings\x18\x03 \x03(\v2\x1d.catchment.central.v1.LandingR\blandings\"&\n" +
 	"\x12ListWindowsRequest\x12\x10\n" +
 	"\x03all\x18\x01 \x01(\bR\x03all\"M\n" +
 	"\x13ListWindowsResponse\x126\n" +
@@ -5555,14 +5939,16 @@ const file_central_v1_central_proto_rawDesc = "" +
 	"\x04data\x18\x01 \x01(\fR\x04data2\xa6\x01\n" +
 	"\x05Edges\x12N\n" +
 	"\aConnect\x12!.catchment.central.v1.EdgeMessage\x1a\x1c.catchment.central.v1.Intent(\x010\x01\x12M\n" +
-	"\x04Join\x12!.catchment.central.v1.JoinRequest\x1a\".catchment.central.v1.JoinResponse2\xa5\x13\n" +
+	"\x04Join\x12!.catchment.central.v1.JoinRequest\x1a\".catchment.central.v1.JoinResponse2\xeb\x14\n" +
 	"\x05Fleet\x12\\\n" +
 	"\tListNodes\x12&.catchment.central.v1.ListNodesRequest\x1a'.catchment.central.v1.ListNodesResponse\x12K\n" +
-	"\aGetNode\x12$.catchment.central.v1.GetNodeRequest\x1a\x1a.catchment.central.v1.Node\x12K\n" +
+	"\aGetNode\x12$.catchment.central.v1.GetNodeRequest\x1a\x1a.catchment.central.v1.Node\x12W\n" +
+	"\rGetNodeDetail\x12$.catchment.central.v1.GetNodeRequest\x1a .catchment.central.v1.NodeDetail\x12K\n" +
 	"\aTagNode\x12$.catchment.central.v1.TagNodeRequest\x1a\x1a.catchment.central.v1.Node\x12O\n" +
 	"\tUntagNode\x12&.catchment.central.v1.UntagNodeRequest\x1a\x1a.catchment.central.v1.Node\x12K\n" +
 	"\aSetNode\x12$.catchment.central.v1.SetNodeRequest\x1a\x1a.catchment.central.v1.Node\x12n\n" +
-	"\x0fCreateJoinToken\x12,.catchment.central.v1.CreateJoinTokenRequest\x1a-.catchment.central.v1.CreateJoinTokenResponse\x12\\\n" +
+	"\x0fCreateJoinToken\x12,.catchment.central.v1.CreateJoinTokenRequest\x1a-.catchment.central.v1.CreateJoinTokenResponse\x12k\n" +
+	"\x0eCreateWebLogin\x12+.catchment.central.v1.CreateWebLoginRequest\x1a,.catchment.central.v1.CreateWebLoginResponse\x12\\\n" +
 	"\tAddWindow\x12&.catchment.central.v1.AddWindowRequest\x1a'.catchment.central.v1.AddWindowResponse\x12b\n" +
 	"\vListWindows\x12(.catchment.central.v1.ListWindowsRequest\x1a).catchment.central.v1.ListWindowsResponse\x12Q\n" +
 	"\tGetWindow\x12&.catchment.central.v1.GetWindowRequest\x1a\x1c.catchment.central.v1.Window\x12Q\n" +
@@ -5598,229 +5984,253 @@ func file_central_v1_central_proto_rawDescGZIP() []byte {
 	return file_central_v1_central_proto_rawDescData
 }
 
-var file_central_v1_central_proto_msgTypes = make([]protoimpl.MessageInfo, 72)
+var file_central_v1_central_proto_msgTypes = make([]protoimpl.MessageInfo, 77)
 var file_central_v1_central_proto_goTypes = []any{
 	(*EdgeMessage)(nil),                // 0: catchment.central.v1.EdgeMessage
 	(*Hello)(nil),                      // 1: catchment.central.v1.Hello
 	(*EdgeNeighbor)(nil),               // 2: catchment.central.v1.EdgeNeighbor
 	(*EdgeService)(nil),                // 3: catchment.central.v1.EdgeService
 	(*Report)(nil),                     // 4: catchment.central.v1.Report
-	(*ServiceReport)(nil),              // 5: catchment.central.v1.ServiceReport
-	(*LinkReport)(nil),                 // 6: catchment.central.v1.LinkReport
-	(*NeighborReport)(nil),             // 7: catchment.central.v1.NeighborReport
-	(*WindowReport)(nil),               // 8: catchment.central.v1.WindowReport
-	(*GrantRequest)(nil),               // 9: catchment.central.v1.GrantRequest
-	(*Intent)(nil),                     // 10: catchment.central.v1.Intent
-	(*Refusal)(nil),                    // 11: catchment.central.v1.Refusal
-	(*LedgerShare)(nil),                // 12: catchment.central.v1.LedgerShare
-	(*JoinRequest)(nil),                // 13: catchment.central.v1.JoinRequest
-	(*JoinResponse)(nil),               // 14: catchment.central.v1.JoinResponse
-	(*Tag)(nil),                        // 15: catchment.central.v1.Tag
-	(*Node)(nil),                       // 16: catchment.central.v1.Node
-	(*Unseen)(nil),                     // 17: catchment.central.v1.Unseen
-	(*ListNodesRequest)(nil),           // 18: catchment.central.v1.ListNodesRequest
-	(*ListNodesResponse)(nil),          // 19: catchment.central.v1.ListNodesResponse
-	(*GetNodeRequest)(nil),             // 20: catchment.central.v1.GetNodeRequest
-	(*TagNodeRequest)(nil),             // 21: catchment.central.v1.TagNodeRequest
-	(*UntagNodeRequest)(nil),           // 22: catchment.central.v1.UntagNodeRequest
-	(*SetNodeRequest)(nil),             // 23: catchment.central.v1.SetNodeRequest
-	(*CreateJoinTokenRequest)(nil),     // 24: catchment.central.v1.CreateJoinTokenRequest
-	(*CreateJoinTokenResponse)(nil),    // 25: catchment.central.v1.CreateJoinTokenResponse
-	(*Selector)(nil),                   // 26: catchment.central.v1.Selector
-	(*Window)(nil),                     // 27: catchment.central.v1.Window
-	(*WindowProgress)(nil),             // 28: catchment.central.v1.WindowProgress
-	(*Provider)(nil),                   // 29: catchment.central.v1.Provider
-	(*AddWindowRequest)(nil),           // 30: catchment.central.v1.AddWindowRequest
-	(*AddWindowResponse)(nil),          // 31: catchment.central.v1.AddWindowResponse
-	(*ListWindowsRequest)(nil),         // 32: catchment.central.v1.ListWindowsRequest
-	(*ListWindowsResponse)(nil),        // 33: catchment.central.v1.ListWindowsResponse
-	(*GetWindowRequest)(nil),           // 34: catchment.central.v1.GetWindowRequest
-	(*EndWindowRequest)(nil),           // 35: catchment.central.v1.EndWindowRequest
-	(*CancelWindowRequest)(nil),        // 36: catchment.central.v1.CancelWindowRequest
-	(*ImportWindowsRequest)(nil),       // 37: catchment.central.v1.ImportWindowsRequest
-	(*ImportWindowsResponse)(nil),      // 38: catchment.central.v1.ImportWindowsResponse
-	(*ImportProblem)(nil),              // 39: catchment.central.v1.ImportProblem
-	(*ConfirmWindowRequest)(nil),       // 40: catchment.central.v1.ConfirmWindowRequest
-	(*FleetOverride)(nil),              // 41: catchment.central.v1.FleetOverride
-	(*SetFleetOverrideRequest)(nil),    // 42: catchment.central.v1.SetFleetOverrideRequest
-	(*ClearFleetOverrideRequest)(nil),  // 43: catchment.central.v1.ClearFleetOverrideRequest
-	(*ListFleetOverridesRequest)(nil),  // 44: catchment.central.v1.ListFleetOverridesRequest
-	(*ListFleetOverridesResponse)(nil), // 45: catchment.central.v1.ListFleetOverridesResponse
-	(*GetFleetRequest)(nil),            // 46: catchment.central.v1.GetFleetRequest
-	(*FleetStatus)(nil),                // 47: catchment.central.v1.FleetStatus
-	(*OutsideView)(nil),                // 48: catchment.central.v1.OutsideView
-	(*FleetService)(nil),               // 49: catchment.central.v1.FleetService
-	(*Grant)(nil),                      // 50: catchment.central.v1.Grant
-	(*ListGrantsRequest)(nil),          // 51: catchment.central.v1.ListGrantsRequest
-	(*ListGrantsResponse)(nil),         // 52: catchment.central.v1.ListGrantsResponse
-	(*RevokeGrantRequest)(nil),         // 53: catchment.central.v1.RevokeGrantRequest
-	(*FreezeRequest)(nil),              // 54: catchment.central.v1.FreezeRequest
-	(*ThawRequest)(nil),                // 55: catchment.central.v1.ThawRequest
-	(*PlanRequest)(nil),                // 56: catchment.central.v1.PlanRequest
-	(*PlanResponse)(nil),               // 57: catchment.central.v1.PlanResponse
-	(*Landing)(nil),                    // 58: catchment.central.v1.Landing
-	(*HistoryRequest)(nil),             // 59: catchment.central.v1.HistoryRequest
-	(*AuditRecord)(nil),                // 60: catchment.central.v1.AuditRecord
-	(*ListAuditRequest)(nil),           // 61: catchment.central.v1.ListAuditRequest
-	(*ListAuditResponse)(nil),          // 62: catchment.central.v1.ListAuditResponse
-	(*VerifyAuditRequest)(nil),         // 63: catchment.central.v1.VerifyAuditRequest
-	(*VerifyAuditResponse)(nil),        // 64: catchment.central.v1.VerifyAuditResponse
-	(*BackupRequest)(nil),              // 65: catchment.central.v1.BackupRequest
-	(*BackupPart)(nil),                 // 66: catchment.central.v1.BackupPart
-	nil,                                // 67: catchment.central.v1.Hello.LabelsEntry
-	nil,                                // 68: catchment.central.v1.EdgeNeighbor.LabelsEntry
-	nil,                                // 69: catchment.central.v1.Intent.ReturnAfterEntry
-	nil,                                // 70: catchment.central.v1.Node.LabelsEntry
-	nil,                                // 71: catchment.central.v1.Selector.LabelsEntry
-	(*durationpb.Duration)(nil),        // 72: google.protobuf.Duration
-	(*timestamppb.Timestamp)(nil),      // 73: google.protobuf.Timestamp
+	(*Detail)(nil),                     // 5: catchment.central.v1.Detail
+	(*LoadSeries)(nil),                 // 6: catchment.central.v1.LoadSeries
+	(*NodeDetail)(nil),                 // 7: catchment.central.v1.NodeDetail
+	(*ServiceReport)(nil),              // 8: catchment.central.v1.ServiceReport
+	(*LinkReport)(nil),                 // 9: catchment.central.v1.LinkReport
+	(*NeighborReport)(nil),             // 10: catchment.central.v1.NeighborReport
+	(*WindowReport)(nil),               // 11: catchment.central.v1.WindowReport
+	(*GrantRequest)(nil),               // 12: catchment.central.v1.GrantRequest
+	(*Intent)(nil),                     // 13: catchment.central.v1.Intent
+	(*Refusal)(nil),                    // 14: catchment.central.v1.Refusal
+	(*LedgerShare)(nil),                // 15: catchment.central.v1.LedgerShare
+	(*JoinRequest)(nil),                // 16: catchment.central.v1.JoinRequest
+	(*JoinResponse)(nil),               // 17: catchment.central.v1.JoinResponse
+	(*Tag)(nil),                        // 18: catchment.central.v1.Tag
+	(*Node)(nil),                       // 19: catchment.central.v1.Node
+	(*Unseen)(nil),                     // 20: catchment.central.v1.Unseen
+	(*ListNodesRequest)(nil),           // 21: catchment.central.v1.ListNodesRequest
+	(*ListNodesResponse)(nil),          // 22: catchment.central.v1.ListNodesResponse
+	(*GetNodeRequest)(nil),             // 23: catchment.central.v1.GetNodeRequest
+	(*TagNodeRequest)(nil),             // 24: catchment.central.v1.TagNodeRequest
+	(*UntagNodeRequest)(nil),           // 25: catchment.central.v1.UntagNodeRequest
+	(*SetNodeRequest)(nil),             // 26: catchment.central.v1.SetNodeRequest
+	(*CreateJoinTokenRequest)(nil),     // 27: catchment.central.v1.CreateJoinTokenRequest
+	(*CreateJoinTokenResponse)(nil),    // 28: catchment.central.v1.CreateJoinTokenResponse
+	(*CreateWebLoginRequest)(nil),      // 29: catchment.central.v1.CreateWebLoginRequest
+	(*CreateWebLoginResponse)(nil),     // 30: catchment.central.v1.CreateWebLoginResponse
+	(*Selector)(nil),                   // 31: catchment.central.v1.Selector
+	(*Window)(nil),                     // 32: catchment.central.v1.Window
+	(*WindowProgress)(nil),             // 33: catchment.central.v1.WindowProgress
+	(*Provider)(nil),                   // 34: catchment.central.v1.Provider
+	(*AddWindowRequest)(nil),           // 35: catchment.central.v1.AddWindowRequest
+	(*AddWindowResponse)(nil),          // 36: catchment.central.v1.AddWindowResponse
+	(*ListWindowsRequest)(nil),         // 37: catchment.central.v1.ListWindowsRequest
+	(*ListWindowsResponse)(nil),        // 38: catchment.central.v1.ListWindowsResponse
+	(*GetWindowRequest)(nil),           // 39: catchment.central.v1.GetWindowRequest
+	(*EndWindowRequest)(nil),           // 40: catchment.central.v1.EndWindowRequest
+	(*CancelWindowRequest)(nil),        // 41: catchment.central.v1.CancelWindowRequest
+	(*ImportWindowsRequest)(nil),       // 42: catchment.central.v1.ImportWindowsRequest
+	(*ImportWindowsResponse)(nil),      // 43: catchment.central.v1.ImportWindowsResponse
+	(*ImportProblem)(nil),              // 44: catchment.central.v1.ImportProblem
+	(*ConfirmWindowRequest)(nil),       // 45: catchment.central.v1.ConfirmWindowRequest
+	(*FleetOverride)(nil),              // 46: catchment.central.v1.FleetOverride
+	(*SetFleetOverrideRequest)(nil),    // 47: catchment.central.v1.SetFleetOverrideRequest
+	(*ClearFleetOverrideRequest)(nil),  // 48: catchment.central.v1.ClearFleetOverrideRequest
+	(*ListFleetOverridesRequest)(nil),  // 49: catchment.central.v1.ListFleetOverridesRequest
+	(*ListFleetOverridesResponse)(nil), // 50: catchment.central.v1.ListFleetOverridesResponse
+	(*GetFleetRequest)(nil),            // 51: catchment.central.v1.GetFleetRequest
+	(*FleetStatus)(nil),                // 52: catchment.central.v1.FleetStatus
+	(*OutsideView)(nil),                // 53: catchment.central.v1.OutsideView
+	(*FleetService)(nil),               // 54: catchment.central.v1.FleetService
+	(*Grant)(nil),                      // 55: catchment.central.v1.Grant
+	(*ListGrantsRequest)(nil),          // 56: catchment.central.v1.ListGrantsRequest
+	(*ListGrantsResponse)(nil),         // 57: catchment.central.v1.ListGrantsResponse
+	(*RevokeGrantRequest)(nil),         // 58: catchment.central.v1.RevokeGrantRequest
+	(*FreezeRequest)(nil),              // 59: catchment.central.v1.FreezeRequest
+	(*ThawRequest)(nil),                // 60: catchment.central.v1.ThawRequest
+	(*PlanRequest)(nil),                // 61: catchment.central.v1.PlanRequest
+	(*PlanResponse)(nil),               // 62: catchment.central.v1.PlanResponse
+	(*Landing)(nil),                    // 63: catchment.central.v1.Landing
+	(*HistoryRequest)(nil),             // 64: catchment.central.v1.HistoryRequest
+	(*AuditRecord)(nil),                // 65: catchment.central.v1.AuditRecord
+	(*ListAuditRequest)(nil),           // 66: catchment.central.v1.ListAuditRequest
+	(*ListAuditResponse)(nil),          // 67: catchment.central.v1.ListAuditResponse
+	(*VerifyAuditRequest)(nil),         // 68: catchment.central.v1.VerifyAuditRequest
+	(*VerifyAuditResponse)(nil),        // 69: catchment.central.v1.VerifyAuditResponse
+	(*BackupRequest)(nil),              // 70: catchment.central.v1.BackupRequest
+	(*BackupPart)(nil),                 // 71: catchment.central.v1.BackupPart
+	nil,                                // 72: catchment.central.v1.Hello.LabelsEntry
+	nil,                                // 73: catchment.central.v1.EdgeNeighbor.LabelsEntry
+	nil,                                // 74: catchment.central.v1.Intent.ReturnAfterEntry
+	nil,                                // 75: catchment.central.v1.Node.LabelsEntry
+	nil,                                // 76: catchment.central.v1.Selector.LabelsEntry
+	(*durationpb.Duration)(nil),        // 77: google.protobuf.Duration
+	(*timestamppb.Timestamp)(nil),      // 78: google.protobuf.Timestamp
+	(*v1.StatusResponse)(nil),          // 79: catchment.edge.v1.StatusResponse
+	(*v1.Decision)(nil),                // 80: catchment.edge.v1.Decision
+	(*v1.LoadDecision)(nil),            // 81: catchment.edge.v1.LoadDecision
 }
 var file_central_v1_central_proto_depIdxs = []int32{
 	1,   // 0: catchment.central.v1.EdgeMessage.hello:type_name -> catchment.central.v1.Hello
 	4,   // 1: catchment.central.v1.EdgeMessage.report:type_name -> catchment.central.v1.Report
-	2,   // 2: catchment.central.v1.Hello.neighbors:type_name -> catchment.central.v1.EdgeNeighbor
-	3,   // 3: catchment.central.v1.Hello.services:type_name -> catchment.central.v1.EdgeService
-	67,  // 4: catchment.central.v1.Hello.labels:type_name -> catchment.central.v1.Hello.LabelsEntry
-	68,  // 5: catchment.central.v1.EdgeNeighbor.labels:type_name -> catchment.central.v1.EdgeNeighbor.LabelsEntry
-	72,  // 6: catchment.central.v1.EdgeService.drain:type_name -> google.protobuf.Duration
-	73,  // 7: catchment.central.v1.Report.clock:type_name -> google.protobuf.Timestamp
-	5,   // 8: catchment.central.v1.Report.services:type_name -> catchment.central.v1.ServiceReport
-	6,   // 9: catchment.central.v1.Report.links:type_name -> catchment.central.v1.LinkReport
-	7,   // 10: catchment.central.v1.Report.neighbors:type_name -> catchment.central.v1.NeighborReport
-	8,   // 11: catchment.central.v1.Report.windows:type_name -> catchment.central.v1.WindowReport
-	9,   // 12: catchment.central.v1.Report.wants:type_name -> catchment.central.v1.GrantRequest
-	73,  // 13: catchment.central.v1.Report.moved:type_name -> google.protobuf.Timestamp
-	73,  // 14: catchment.central.v1.ServiceReport.since:type_name -> google.protobuf.Timestamp
-	73,  // 15: catchment.central.v1.WindowReport.since:type_name -> google.protobuf.Timestamp
-	73,  // 16: catchment.central.v1.Intent.sent:type_name -> google.protobuf.Timestamp
-	15,  // 17: catchment.central.v1.Intent.tags:type_name -> catchment.central.v1.Tag
-	27,  // 18: catchment.central.v1.Intent.windows:type_name -> catchment.central.v1.Window
-	41,  // 19: catchment.central.v1.Intent.overrides:type_name -> catchment.central.v1.FleetOverride
-	50,  // 20: catchment.central.v1.Intent.grants:type_name -> catchment.central.v1.Grant
-	11,  // 21: catchment.central.v1.Intent.refusals:type_name -> catchment.central.v1.Refusal
-	12,  // 22: catchment.central.v1.Intent.shares:type_name -> catchment.central.v1.LedgerShare
-	73,  // 23: catchment.central.v1.Intent.others_moved:type_name -> google.protobuf.Timestamp
-	69,  // 24: catchment.central.v1.Intent.return_after:type_name -> catchment.central.v1.Intent.ReturnAfterEntry
-	73,  // 25: catchment.central.v1.Intent.room_at:type_name -> google.protobuf.Timestamp
-	73,  // 26: catchment.central.v1.Tag.since:type_name -> google.protobuf.Timestamp
-	73,  // 27: catchment.central.v1.Tag.after:type_name -> google.protobuf.Timestamp
-	15,  // 28: catchment.central.v1.Node.tags:type_name -> catchment.central.v1.Tag
-	73,  // 29: catchment.central.v1.Node.last_seen:type_name -> google.protobuf.Timestamp
-	5,   // 30: catchment.central.v1.Node.services:type_name -> catchment.central.v1.ServiceReport
-	6,   // 31: catchment.central.v1.Node.links:type_name -> catchment.central.v1.LinkReport
-	2,   // 32: catchment.central.v1.Node.neighbors:type_name -> catchment.central.v1.EdgeNeighbor
-	70,  // 33: catchment.central.v1.Node.labels:type_name -> catchment.central.v1.Node.LabelsEntry
-	7,   // 34: catchment.central.v1.Node.sessions:type_name -> catchment.central.v1.NeighborReport
-	8,   // 35: catchment.central.v1.Node.windows:type_name -> catchment.central.v1.WindowReport
-	17,  // 36: catchment.central.v1.Node.unseen:type_name -> catchment.central.v1.Unseen
-	73,  // 37: catchment.central.v1.Unseen.since:type_name -> google.protobuf.Timestamp
-	16,  // 38: catchment.central.v1.ListNodesResponse.nodes:type_name -> catchment.central.v1.Node
-	72,  // 39: catchment.central.v1.CreateJoinTokenRequest.ttl:type_name -> google.protobuf.Duration
-	73,  // 40: catchment.central.v1.CreateJoinTokenResponse.expires:type_name -> google.protobuf.Timestamp
-	71,  // 41: catchment.central.v1.Selector.labels:type_name -> catchment.central.v1.Selector.LabelsEntry
-	26,  // 42: catchment.central.v1.Window.selector:type_name -> catchment.central.v1.Selector
-	73,  // 43: catchment.central.v1.Window.start:type_name -> google.protobuf.Timestamp
-	72,  // 44: catchment.central.v1.Window.duration:type_name -> google.protobuf.Duration
-	72,  // 45: catchment.central.v1.Window.lead:type_name -> google.protobuf.Duration
-	73,  // 46: catchment.central.v1.Window.created:type_name -> google.protobuf.Timestamp
-	73,  // 47: catchment.central.v1.Window.next_start:type_name -> google.protobuf.Timestamp
-	73,  // 48: catchment.central.v1.Window.next_end:type_name -> google.protobuf.Timestamp
-	29,  // 49: catchment.central.v1.Window.provider:type_name -> catchment.central.v1.Provider
-	73,  // 50: catchment.central.v1.Window.ended:type_name -> google.protobuf.Timestamp
-	28,  // 51: catchment.central.v1.Window.progress:type_name -> catchment.central.v1.WindowProgress
-	26,  // 52: catchment.central.v1.AddWindowRequest.selector:type_name -> catchment.central.v1.Selector
-	72,  // 53: catchment.central.v1.AddWindowRequest.duration:type_name -> google.protobuf.Duration
-	72,  // 54: catchment.central.v1.AddWindowRequest.lead:type_name -> google.protobuf.Duration
-	27,  // 55: catchment.central.v1.AddWindowResponse.window:type_name -> catchment.central.v1.Window
-	27,  // 56: catchment.central.v1.ListWindowsResponse.windows:type_name -> catchment.central.v1.Window
-	27,  // 57: catchment.central.v1.ImportWindowsResponse.proposals:type_name -> catchment.central.v1.Window
-	39,  // 58: catchment.central.v1.ImportWindowsResponse.problems:type_name -> catchment.central.v1.ImportProblem
-	72,  // 59: catchment.central.v1.ConfirmWindowRequest.lead:type_name -> google.protobuf.Duration
-	26,  // 60: catchment.central.v1.FleetOverride.selector:type_name -> catchment.central.v1.Selector
-	73,  // 61: catchment.central.v1.FleetOverride.since:type_name -> google.protobuf.Timestamp
-	73,  // 62: catchment.central.v1.FleetOverride.until:type_name -> google.protobuf.Timestamp
-	26,  // 63: catchment.central.v1.SetFleetOverrideRequest.selector:type_name -> catchment.central.v1.Selector
-	72,  // 64: catchment.central.v1.SetFleetOverrideRequest.duration:type_name -> google.protobuf.Duration
-	41,  // 65: catchment.central.v1.ListFleetOverridesResponse.overrides:type_name -> catchment.central.v1.FleetOverride
-	73,  // 66: catchment.central.v1.FleetStatus.at:type_name -> google.protobuf.Timestamp
-	49,  // 67: catchment.central.v1.FleetStatus.services:type_name -> catchment.central.v1.FleetService
-	50,  // 68: catchment.central.v1.FleetStatus.grants:type_name -> catchment.central.v1.Grant
-	16,  // 69: catchment.central.v1.FleetStatus.nodes:type_name -> catchment.central.v1.Node
-	41,  // 70: catchment.central.v1.FleetStatus.overrides:type_name -> catchment.central.v1.FleetOverride
-	48,  // 71: catchment.central.v1.FleetStatus.views:type_name -> catchment.central.v1.OutsideView
-	73,  // 72: catchment.central.v1.OutsideView.since:type_name -> google.protobuf.Timestamp
-	73,  // 73: catchment.central.v1.Grant.issued:type_name -> google.protobuf.Timestamp
-	72,  // 74: catchment.central.v1.Grant.ttl:type_name -> google.protobuf.Duration
-	50,  // 75: catchment.central.v1.ListGrantsResponse.grants:type_name -> catchment.central.v1.Grant
-	58,  // 76: catchment.central.v1.PlanResponse.landings:type_name -> catchment.central.v1.Landing
-	73,  // 77: catchment.central.v1.HistoryRequest.at:type_name -> google.protobuf.Timestamp
-	73,  // 78: catchment.central.v1.AuditRecord.at:type_name -> google.protobuf.Timestamp
-	60,  // 79: catchment.central.v1.ListAuditResponse.records:type_name -> catchment.central.v1.AuditRecord
-	73,  // 80: catchment.central.v1.VerifyAuditResponse.pruned_at:type_name -> google.protobuf.Timestamp
-	73,  // 81: catchment.central.v1.Intent.ReturnAfterEntry.value:type_name -> google.protobuf.Timestamp
-	0,   // 82: catchment.central.v1.Edges.Connect:input_type -> catchment.central.v1.EdgeMessage
-	13,  // 83: catchment.central.v1.Edges.Join:input_type -> catchment.central.v1.JoinRequest
-	18,  // 84: catchment.central.v1.Fleet.ListNodes:input_type -> catchment.central.v1.ListNodesRequest
-	20,  // 85: catchment.central.v1.Fleet.GetNode:input_type -> catchment.central.v1.GetNodeRequest
-	21,  // 86: catchment.central.v1.Fleet.TagNode:input_type -> catchment.central.v1.TagNodeRequest
-	22,  // 87: catchment.central.v1.Fleet.UntagNode:input_type -> catchment.central.v1.UntagNodeRequest
-	23,  // 88: catchment.central.v1.Fleet.SetNode:input_type -> catchment.central.v1.SetNodeRequest
-	24,  // 89: catchment.central.v1.Fleet.CreateJoinToken:input_type -> catchment.central.v1.CreateJoinTokenRequest
-	30,  // 90: catchment.central.v1.Fleet.AddWindow:input_type -> catchment.central.v1.AddWindowRequest
-	32,  // 91: catchment.central.v1.Fleet.ListWindows:input_type -> catchment.central.v1.ListWindowsRequest
-	34,  // 92: catchment.central.v1.Fleet.GetWindow:input_type -> catchment.central.v1.GetWindowRequest
-	35,  // 93: catchment.central.v1.Fleet.EndWindow:input_type -> catchment.central.v1.EndWindowRequest
-	36,  // 94: catchment.central.v1.Fleet.CancelWindow:input_type -> catchment.central.v1.CancelWindowRequest
-	37,  // 95: catchment.central.v1.Fleet.ImportWindows:input_type -> catchment.central.v1.ImportWindowsRequest
-	40,  // 96: catchment.central.v1.Fleet.ConfirmWindow:input_type -> catchment.central.v1.ConfirmWindowRequest
-	42,  // 97: catchment.central.v1.Fleet.SetFleetOverride:input_type -> catchment.central.v1.SetFleetOverrideRequest
-	43,  // 98: catchment.central.v1.Fleet.ClearFleetOverride:input_type -> catchment.central.v1.ClearFleetOverrideRequest
-	44,  // 99: catchment.central.v1.Fleet.ListFleetOverrides:input_type -> catchment.central.v1.ListFleetOverridesRequest
-	46,  // 100: catchment.central.v1.Fleet.GetFleet:input_type -> catchment.central.v1.GetFleetRequest
-	54,  // 101: catchment.central.v1.Fleet.Freeze:input_type -> catchment.central.v1.FreezeRequest
-	55,  // 102: catchment.central.v1.Fleet.Thaw:input_type -> catchment.central.v1.ThawRequest
-	51,  // 103: catchment.central.v1.Fleet.ListGrants:input_type -> catchment.central.v1.ListGrantsRequest
-	53,  // 104: catchment.central.v1.Fleet.RevokeGrant:input_type -> catchment.central.v1.RevokeGrantRequest
-	56,  // 105: catchment.central.v1.Fleet.Plan:input_type -> catchment.central.v1.PlanRequest
-	59,  // 106: catchment.central.v1.Fleet.History:input_type -> catchment.central.v1.HistoryRequest
-	46,  // 107: catchment.central.v1.Fleet.Watch:input_type -> catchment.central.v1.GetFleetRequest
-	61,  // 108: catchment.central.v1.Fleet.ListAudit:input_type -> catchment.central.v1.ListAuditRequest
-	63,  // 109: catchment.central.v1.Fleet.VerifyAudit:input_type -> catchment.central.v1.VerifyAuditRequest
-	65,  // 110: catchment.central.v1.Fleet.Backup:input_type -> catchment.central.v1.BackupRequest
-	10,  // 111: catchment.central.v1.Edges.Connect:output_type -> catchment.central.v1.Intent
-	14,  // 112: catchment.central.v1.Edges.Join:output_type -> catchment.central.v1.JoinResponse
-	19,  // 113: catchment.central.v1.Fleet.ListNodes:output_type -> catchment.central.v1.ListNodesResponse
-	16,  // 114: catchment.central.v1.Fleet.GetNode:output_type -> catchment.central.v1.Node
-	16,  // 115: catchment.central.v1.Fleet.TagNode:output_type -> catchment.central.v1.Node
-	16,  // 116: catchment.central.v1.Fleet.UntagNode:output_type -> catchment.central.v1.Node
-	16,  // 117: catchment.central.v1.Fleet.SetNode:output_type -> catchment.central.v1.Node
-	25,  // 118: catchment.central.v1.Fleet.CreateJoinToken:output_type -> catchment.central.v1.CreateJoinTokenResponse
-	31,  // 119: catchment.central.v1.Fleet.AddWindow:output_type -> catchment.central.v1.AddWindowResponse
-	33,  // 120: catchment.central.v1.Fleet.ListWindows:output_type -> catchment.central.v1.ListWindowsResponse
-	27,  // 121: catchment.central.v1.Fleet.GetWindow:output_type -> catchment.central.v1.Window
-	27,  // 122: catchment.central.v1.Fleet.EndWindow:output_type -> catchment.central.v1.Window
-	27,  // 123: catchment.central.v1.Fleet.CancelWindow:output_type -> catchment.central.v1.Window
-	38,  // 124: catchment.central.v1.Fleet.ImportWindows:output_type -> catchment.central.v1.ImportWindowsResponse
-	31,  // 125: catchment.central.v1.Fleet.ConfirmWindow:output_type -> catchment.central.v1.AddWindowResponse
-	41,  // 126: catchment.central.v1.Fleet.SetFleetOverride:output_type -> catchment.central.v1.FleetOverride
-	41,  // 127: catchment.central.v1.Fleet.ClearFleetOverride:output_type -> catchment.central.v1.FleetOverride
-	45,  // 128: catchment.central.v1.Fleet.ListFleetOverrides:output_type -> catchment.central.v1.ListFleetOverridesResponse
-	47,  // 129: catchment.central.v1.Fleet.GetFleet:output_type -> catchment.central.v1.FleetStatus
-	47,  // 130: catchment.central.v1.Fleet.Freeze:output_type -> catchment.central.v1.FleetStatus
-	47,  // 131: catchment.central.v1.Fleet.Thaw:output_type -> catchment.central.v1.FleetStatus
-	52,  // 132: catchment.central.v1.Fleet.ListGrants:output_type -> catchment.central.v1.ListGrantsResponse
-	50,  // 133: catchment.central.v1.Fleet.RevokeGrant:output_type -> catchment.central.v1.Grant
-	57,  // 134: catchment.central.v1.Fleet.Plan:output_type -> catchment.central.v1.PlanResponse
-	47,  // 135: catchment.central.v1.Fleet.History:output_type -> catchment.central.v1.FleetStatus
-	47,  // 136: catchment.central.v1.Fleet.Watch:output_type -> catchment.central.v1.FleetStatus
-	62,  // 137: catchment.central.v1.Fleet.ListAudit:output_type -> catchment.central.v1.ListAuditResponse
-	64,  // 138: catchment.central.v1.Fleet.VerifyAudit:output_type -> catchment.central.v1.VerifyAuditResponse
-	66,  // 139: catchment.central.v1.Fleet.Backup:output_type -> catchment.central.v1.BackupPart
-	111, // [111:140] is the sub-list for method output_type
-	82,  // [82:111] is the sub-list for method input_type
-	82,  // [82:82] is the sub-list for extension type_name
-	82,  // [82:82] is the sub-list for extension extendee
-	0,   // [0:82] is the sub-list for field type_name
+	5,   // 2: catchment.central.v1.EdgeMessage.detail:type_name -> catchment.central.v1.Detail
+	2,   // 3: catchment.central.v1.Hello.neighbors:type_name -> catchment.central.v1.EdgeNeighbor
+	3,   // 4: catchment.central.v1.Hello.services:type_name -> catchment.central.v1.EdgeService
+	72,  // 5: catchment.central.v1.Hello.labels:type_name -> catchment.central.v1.Hello.LabelsEntry
+	73,  // 6: catchment.central.v1.EdgeNeighbor.labels:type_name -> catchment.central.v1.EdgeNeighbor.LabelsEntry
+	77,  // 7: catchment.central.v1.EdgeService.drain:type_name -> google.protobuf.Duration
+	78,  // 8: catchment.central.v1.Report.clock:type_name -> google.protobuf.Timestamp
+	8,   // 9: catchment.central.v1.Report.services:type_name -> catchment.central.v1.ServiceReport
+	9,   // 10: catchment.central.v1.Report.links:type_name -> catchment.central.v1.LinkReport
+	10,  // 11: catchment.central.v1.Report.neighbors:type_name -> catchment.central.v1.NeighborReport
+	11,  // 12: catchment.central.v1.Report.windows:type_name -> catchment.central.v1.WindowReport
+	12,  // 13: catchment.central.v1.Report.wants:type_name -> catchment.central.v1.GrantRequest
+	78,  // 14: catchment.central.v1.Report.moved:type_name -> google.protobuf.Timestamp
+	79,  // 15: catchment.central.v1.Detail.status:type_name -> catchment.edge.v1.StatusResponse
+	80,  // 16: catchment.central.v1.Detail.decisions:type_name -> catchment.edge.v1.Decision
+	81,  // 17: catchment.central.v1.Detail.steering:type_name -> catchment.edge.v1.LoadDecision
+	6,   // 18: catchment.central.v1.Detail.series:type_name -> catchment.central.v1.LoadSeries
+	78,  // 19: catchment.central.v1.LoadSeries.start:type_name -> google.protobuf.Timestamp
+	77,  // 20: catchment.central.v1.LoadSeries.step:type_name -> google.protobuf.Duration
+	19,  // 21: catchment.central.v1.NodeDetail.node:type_name -> catchment.central.v1.Node
+	5,   // 22: catchment.central.v1.NodeDetail.detail:type_name -> catchment.central.v1.Detail
+	78,  // 23: catchment.central.v1.NodeDetail.at:type_name -> google.protobuf.Timestamp
+	78,  // 24: catchment.central.v1.ServiceReport.since:type_name -> google.protobuf.Timestamp
+	78,  // 25: catchment.central.v1.WindowReport.since:type_name -> google.protobuf.Timestamp
+	78,  // 26: catchment.central.v1.Intent.sent:type_name -> google.protobuf.Timestamp
+	18,  // 27: catchment.central.v1.Intent.tags:type_name -> catchment.central.v1.Tag
+	32,  // 28: catchment.central.v1.Intent.windows:type_name -> catchment.central.v1.Window
+	46,  // 29: catchment.central.v1.Intent.overrides:type_name -> catchment.central.v1.FleetOverride
+	55,  // 30: catchment.central.v1.Intent.grants:type_name -> catchment.central.v1.Grant
+	14,  // 31: catchment.central.v1.Intent.refusals:type_name -> catchment.central.v1.Refusal
+	15,  // 32: catchment.central.v1.Intent.shares:type_name -> catchment.central.v1.LedgerShare
+	78,  // 33: catchment.central.v1.Intent.others_moved:type_name -> google.protobuf.Timestamp
+	74,  // 34: catchment.central.v1.Intent.return_after:type_name -> catchment.central.v1.Intent.ReturnAfterEntry
+	78,  // 35: catchment.central.v1.Intent.room_at:type_name -> google.protobuf.Timestamp
+	78,  // 36: catchment.central.v1.Tag.since:type_name -> google.protobuf.Timestamp
+	78,  // 37: catchment.central.v1.Tag.after:type_name -> google.protobuf.Timestamp
+	18,  // 38: catchment.central.v1.Node.tags:type_name -> catchment.central.v1.Tag
+	78,  // 39: catchment.central.v1.Node.last_seen:type_name -> google.protobuf.Timestamp
+	8,   // 40: catchment.central.v1.Node.services:type_name -> catchment.central.v1.ServiceReport
+	9,   // 41: catchment.central.v1.Node.links:type_name -> catchment.central.v1.LinkReport
+	2,   // 42: catchment.central.v1.Node.neighbors:type_name -> catchment.central.v1.EdgeNeighbor
+	75,  // 43: catchment.central.v1.Node.labels:type_name -> catchment.central.v1.Node.LabelsEntry
+	10,  // 44: catchment.central.v1.Node.sessions:type_name -> catchment.central.v1.NeighborReport
+	11,  // 45: catchment.central.v1.Node.windows:type_name -> catchment.central.v1.WindowReport
+	20,  // 46: catchment.central.v1.Node.unseen:type_name -> catchment.central.v1.Unseen
+	78,  // 47: catchment.central.v1.Unseen.since:type_name -> google.protobuf.Timestamp
+	19,  // 48: catchment.central.v1.ListNodesResponse.nodes:type_name -> catchment.central.v1.Node
+	77,  // 49: catchment.central.v1.CreateJoinTokenRequest.ttl:type_name -> google.protobuf.Duration
+	78,  // 50: catchment.central.v1.CreateJoinTokenResponse.expires:type_name -> google.protobuf.Timestamp
+	78,  // 51: catchment.central.v1.CreateWebLoginResponse.expires:type_name -> google.protobuf.Timestamp
+	76,  // 52: catchment.central.v1.Selector.labels:type_name -> catchment.central.v1.Selector.LabelsEntry
+	31,  // 53: catchment.central.v1.Window.selector:type_name -> catchment.central.v1.Selector
+	78,  // 54: catchment.central.v1.Window.start:type_name -> google.protobuf.Timestamp
+	77,  // 55: catchment.central.v1.Window.duration:type_name -> google.protobuf.Duration
+	77,  // 56: catchment.central.v1.Window.lead:type_name -> google.protobuf.Duration
+	78,  // 57: catchment.central.v1.Window.created:type_name -> google.protobuf.Timestamp
+	78,  // 58: catchment.central.v1.Window.next_start:type_name -> google.protobuf.Timestamp
+	78,  // 59: catchment.central.v1.Window.next_end:type_name -> google.protobuf.Timestamp
+	34,  // 60: catchment.central.v1.Window.provider:type_name -> catchment.central.v1.Provider
+	78,  // 61: catchment.central.v1.Window.ended:type_name -> google.protobuf.Timestamp
+	33,  // 62: catchment.central.v1.Window.progress:type_name -> catchment.central.v1.WindowProgress
+	31,  // 63: catchment.central.v1.AddWindowRequest.selector:type_name -> catchment.central.v1.Selector
+	77,  // 64: catchment.central.v1.AddWindowRequest.duration:type_name -> google.protobuf.Duration
+	77,  // 65: catchment.central.v1.AddWindowRequest.lead:type_name -> google.protobuf.Duration
+	32,  // 66: catchment.central.v1.AddWindowResponse.window:type_name -> catchment.central.v1.Window
+	63,  // 67: catchment.central.v1.AddWindowResponse.landings:type_name -> catchment.central.v1.Landing
+	32,  // 68: catchment.central.v1.ListWindowsResponse.windows:type_name -> catchment.central.v1.Window
+	32,  // 69: catchment.central.v1.ImportWindowsResponse.proposals:type_name -> catchment.central.v1.Window
+	44,  // 70: catchment.central.v1.ImportWindowsResponse.problems:type_name -> catchment.central.v1.ImportProblem
+	77,  // 71: catchment.central.v1.ConfirmWindowRequest.lead:type_name -> google.protobuf.Duration
+	31,  // 72: catchment.central.v1.FleetOverride.selector:type_name -> catchment.central.v1.Selector
+	78,  // 73: catchment.central.v1.FleetOverride.since:type_name -> google.protobuf.Timestamp
+	78,  // 74: catchment.central.v1.FleetOverride.until:type_name -> google.protobuf.Timestamp
+	31,  // 75: catchment.central.v1.SetFleetOverrideRequest.selector:type_name -> catchment.central.v1.Selector
+	77,  // 76: catchment.central.v1.SetFleetOverrideRequest.duration:type_name -> google.protobuf.Duration
+	46,  // 77: catchment.central.v1.ListFleetOverridesResponse.overrides:type_name -> catchment.central.v1.FleetOverride
+	78,  // 78: catchment.central.v1.FleetStatus.at:type_name -> google.protobuf.Timestamp
+	54,  // 79: catchment.central.v1.FleetStatus.services:type_name -> catchment.central.v1.FleetService
+	55,  // 80: catchment.central.v1.FleetStatus.grants:type_name -> catchment.central.v1.Grant
+	19,  // 81: catchment.central.v1.FleetStatus.nodes:type_name -> catchment.central.v1.Node
+	46,  // 82: catchment.central.v1.FleetStatus.overrides:type_name -> catchment.central.v1.FleetOverride
+	53,  // 83: catchment.central.v1.FleetStatus.views:type_name -> catchment.central.v1.OutsideView
+	78,  // 84: catchment.central.v1.OutsideView.since:type_name -> google.protobuf.Timestamp
+	78,  // 85: catchment.central.v1.Grant.issued:type_name -> google.protobuf.Timestamp
+	77,  // 86: catchment.central.v1.Grant.ttl:type_name -> google.protobuf.Duration
+	55,  // 87: catchment.central.v1.ListGrantsResponse.grants:type_name -> catchment.central.v1.Grant
+	63,  // 88: catchment.central.v1.PlanResponse.landings:type_name -> catchment.central.v1.Landing
+	78,  // 89: catchment.central.v1.HistoryRequest.at:type_name -> google.protobuf.Timestamp
+	78,  // 90: catchment.central.v1.AuditRecord.at:type_name -> google.protobuf.Timestamp
+	65,  // 91: catchment.central.v1.ListAuditResponse.records:type_name -> catchment.central.v1.AuditRecord
+	78,  // 92: catchment.central.v1.VerifyAuditResponse.pruned_at:type_name -> google.protobuf.Timestamp
+	78,  // 93: catchment.central.v1.Intent.ReturnAfterEntry.value:type_name -> google.protobuf.Timestamp
+	0,   // 94: catchment.central.v1.Edges.Connect:input_type -> catchment.central.v1.EdgeMessage
+	16,  // 95: catchment.central.v1.Edges.Join:input_type -> catchment.central.v1.JoinRequest
+	21,  // 96: catchment.central.v1.Fleet.ListNodes:input_type -> catchment.central.v1.ListNodesRequest
+	23,  // 97: catchment.central.v1.Fleet.GetNode:input_type -> catchment.central.v1.GetNodeRequest
+	23,  // 98: catchment.central.v1.Fleet.GetNodeDetail:input_type -> catchment.central.v1.GetNodeRequest
+	24,  // 99: catchment.central.v1.Fleet.TagNode:input_type -> catchment.central.v1.TagNodeRequest
+	25,  // 100: catchment.central.v1.Fleet.UntagNode:input_type -> catchment.central.v1.UntagNodeRequest
+	26,  // 101: catchment.central.v1.Fleet.SetNode:input_type -> catchment.central.v1.SetNodeRequest
+	27,  // 102: catchment.central.v1.Fleet.CreateJoinToken:input_type -> catchment.central.v1.CreateJoinTokenRequest
+	29,  // 103: catchment.central.v1.Fleet.CreateWebLogin:input_type -> catchment.central.v1.CreateWebLoginRequest
+	35,  // 104: catchment.central.v1.Fleet.AddWindow:input_type -> catchment.central.v1.AddWindowRequest
+	37,  // 105: catchment.central.v1.Fleet.ListWindows:input_type -> catchment.central.v1.ListWindowsRequest
+	39,  // 106: catchment.central.v1.Fleet.GetWindow:input_type -> catchment.central.v1.GetWindowRequest
+	40,  // 107: catchment.central.v1.Fleet.EndWindow:input_type -> catchment.central.v1.EndWindowRequest
+	41,  // 108: catchment.central.v1.Fleet.CancelWindow:input_type -> catchment.central.v1.CancelWindowRequest
+	42,  // 109: catchment.central.v1.Fleet.ImportWindows:input_type -> catchment.central.v1.ImportWindowsRequest
+	45,  // 110: catchment.central.v1.Fleet.ConfirmWindow:input_type -> catchment.central.v1.ConfirmWindowRequest
+	47,  // 111: catchment.central.v1.Fleet.SetFleetOverride:input_type -> catchment.central.v1.SetFleetOverrideRequest
+	48,  // 112: catchment.central.v1.Fleet.ClearFleetOverride:input_type -> catchment.central.v1.ClearFleetOverrideRequest
+	49,  // 113: catchment.central.v1.Fleet.ListFleetOverrides:input_type -> catchment.central.v1.ListFleetOverridesRequest
+	51,  // 114: catchment.central.v1.Fleet.GetFleet:input_type -> catchment.central.v1.GetFleetRequest
+	59,  // 115: catchment.central.v1.Fleet.Freeze:input_type -> catchment.central.v1.FreezeRequest
+	60,  // 116: catchment.central.v1.Fleet.Thaw:input_type -> catchment.central.v1.ThawRequest
+	56,  // 117: catchment.central.v1.Fleet.ListGrants:input_type -> catchment.central.v1.ListGrantsRequest
+	58,  // 118: catchment.central.v1.Fleet.RevokeGrant:input_type -> catchment.central.v1.RevokeGrantRequest
+	61,  // 119: catchment.central.v1.Fleet.Plan:input_type -> catchment.central.v1.PlanRequest
+	64,  // 120: catchment.central.v1.Fleet.History:input_type -> catchment.central.v1.HistoryRequest
+	51,  // 121: catchment.central.v1.Fleet.Watch:input_type -> catchment.central.v1.GetFleetRequest
+	66,  // 122: catchment.central.v1.Fleet.ListAudit:input_type -> catchment.central.v1.ListAuditRequest
+	68,  // 123: catchment.central.v1.Fleet.VerifyAudit:input_type -> catchment.central.v1.VerifyAuditRequest
+	70,  // 124: catchment.central.v1.Fleet.Backup:input_type -> catchment.central.v1.BackupRequest
+	13,  // 125: catchment.central.v1.Edges.Connect:output_type -> catchment.central.v1.Intent
+	17,  // 126: catchment.central.v1.Edges.Join:output_type -> catchment.central.v1.JoinResponse
+	22,  // 127: catchment.central.v1.Fleet.ListNodes:output_type -> catchment.central.v1.ListNodesResponse
+	19,  // 128: catchment.central.v1.Fleet.GetNode:output_type -> catchment.central.v1.Node
+	7,   // 129: catchment.central.v1.Fleet.GetNodeDetail:output_type -> catchment.central.v1.NodeDetail
+	19,  // 130: catchment.central.v1.Fleet.TagNode:output_type -> catchment.central.v1.Node
+	19,  // 131: catchment.central.v1.Fleet.UntagNode:output_type -> catchment.central.v1.Node
+	19,  // 132: catchment.central.v1.Fleet.SetNode:output_type -> catchment.central.v1.Node
+	28,  // 133: catchment.central.v1.Fleet.CreateJoinToken:output_type -> catchment.central.v1.CreateJoinTokenResponse
+	30,  // 134: catchment.central.v1.Fleet.CreateWebLogin:output_type -> catchment.central.v1.CreateWebLoginResponse
+	36,  // 135: catchment.central.v1.Fleet.AddWindow:output_type -> catchment.central.v1.AddWindowResponse
+	38,  // 136: catchment.central.v1.Fleet.ListWindows:output_type -> catchment.central.v1.ListWindowsResponse
+	32,  // 137: catchment.central.v1.Fleet.GetWindow:output_type -> catchment.central.v1.Window
+	32,  // 138: catchment.central.v1.Fleet.EndWindow:output_type -> catchment.central.v1.Window
+	32,  // 139: catchment.central.v1.Fleet.CancelWindow:output_type -> catchment.central.v1.Window
+	43,  // 140: catchment.central.v1.Fleet.ImportWindows:output_type -> catchment.central.v1.ImportWindowsResponse
+	36,  // 141: catchment.central.v1.Fleet.ConfirmWindow:output_type -> catchment.central.v1.AddWindowResponse
+	46,  // 142: catchment.central.v1.Fleet.SetFleetOverride:output_type -> catchment.central.v1.FleetOverride
+	46,  // 143: catchment.central.v1.Fleet.ClearFleetOverride:output_type -> catchment.central.v1.FleetOverride
+	50,  // 144: catchment.central.v1.Fleet.ListFleetOverrides:output_type -> catchment.central.v1.ListFleetOverridesResponse
+	52,  // 145: catchment.central.v1.Fleet.GetFleet:output_type -> catchment.central.v1.FleetStatus
+	52,  // 146: catchment.central.v1.Fleet.Freeze:output_type -> catchment.central.v1.FleetStatus
+	52,  // 147: catchment.central.v1.Fleet.Thaw:output_type -> catchment.central.v1.FleetStatus
+	57,  // 148: catchment.central.v1.Fleet.ListGrants:output_type -> catchment.central.v1.ListGrantsResponse
+	55,  // 149: catchment.central.v1.Fleet.RevokeGrant:output_type -> catchment.central.v1.Grant
+	62,  // 150: catchment.central.v1.Fleet.Plan:output_type -> catchment.central.v1.PlanResponse
+	52,  // 151: catchment.central.v1.Fleet.History:output_type -> catchment.central.v1.FleetStatus
+	52,  // 152: catchment.central.v1.Fleet.Watch:output_type -> catchment.central.v1.FleetStatus
+	67,  // 153: catchment.central.v1.Fleet.ListAudit:output_type -> catchment.central.v1.ListAuditResponse
+	69,  // 154: catchment.central.v1.Fleet.VerifyAudit:output_type -> catchment.central.v1.VerifyAuditResponse
+	71,  // 155: catchment.central.v1.Fleet.Backup:output_type -> catchment.central.v1.BackupPart
+	125, // [125:156] is the sub-list for method output_type
+	94,  // [94:125] is the sub-list for method input_type
+	94,  // [94:94] is the sub-list for extension type_name
+	94,  // [94:94] is the sub-list for extension extendee
+	0,   // [0:94] is the sub-list for field type_name
 }
 
 func init() { file_central_v1_central_proto_init() }
@@ -5829,22 +6239,23 @@ func file_central_v1_central_proto_init() {
 		return
 	}
 	file_central_v1_central_proto_msgTypes[4].OneofWrappers = []any{}
-	file_central_v1_central_proto_msgTypes[5].OneofWrappers = []any{}
+	file_central_v1_central_proto_msgTypes[7].OneofWrappers = []any{}
 	file_central_v1_central_proto_msgTypes[8].OneofWrappers = []any{}
-	file_central_v1_central_proto_msgTypes[10].OneofWrappers = []any{}
-	file_central_v1_central_proto_msgTypes[15].OneofWrappers = []any{}
-	file_central_v1_central_proto_msgTypes[16].OneofWrappers = []any{}
-	file_central_v1_central_proto_msgTypes[23].OneofWrappers = []any{}
-	file_central_v1_central_proto_msgTypes[27].OneofWrappers = []any{}
-	file_central_v1_central_proto_msgTypes[41].OneofWrappers = []any{}
-	file_central_v1_central_proto_msgTypes[48].OneofWrappers = []any{}
+	file_central_v1_central_proto_msgTypes[11].OneofWrappers = []any{}
+	file_central_v1_central_proto_msgTypes[13].OneofWrappers = []any{}
+	file_central_v1_central_proto_msgTypes[18].OneofWrappers = []any{}
+	file_central_v1_central_proto_msgTypes[19].OneofWrappers = []any{}
+	file_central_v1_central_proto_msgTypes[26].OneofWrappers = []any{}
+	file_central_v1_central_proto_msgTypes[32].OneofWrappers = []any{}
+	file_central_v1_central_proto_msgTypes[46].OneofWrappers = []any{}
+	file_central_v1_central_proto_msgTypes[53].OneofWrappers = []any{}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_central_v1_central_proto_rawDesc), len(file_central_v1_central_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   72,
+			NumMessages:   77,
 			NumExtensions: 0,
 			NumServices:   2,
 		},

@@ -173,10 +173,12 @@ var Edges_ServiceDesc = grpc.ServiceDesc{
 const (
 	Fleet_ListNodes_FullMethodName          = "/catchment.central.v1.Fleet/ListNodes"
 	Fleet_GetNode_FullMethodName            = "/catchment.central.v1.Fleet/GetNode"
+	Fleet_GetNodeDetail_FullMethodName      = "/catchment.central.v1.Fleet/GetNodeDetail"
 	Fleet_TagNode_FullMethodName            = "/catchment.central.v1.Fleet/TagNode"
 	Fleet_UntagNode_FullMethodName          = "/catchment.central.v1.Fleet/UntagNode"
 	Fleet_SetNode_FullMethodName            = "/catchment.central.v1.Fleet/SetNode"
 	Fleet_CreateJoinToken_FullMethodName    = "/catchment.central.v1.Fleet/CreateJoinToken"
+	Fleet_CreateWebLogin_FullMethodName     = "/catchment.central.v1.Fleet/CreateWebLogin"
 	Fleet_AddWindow_FullMethodName          = "/catchment.central.v1.Fleet/AddWindow"
 	Fleet_ListWindows_FullMethodName        = "/catchment.central.v1.Fleet/ListWindows"
 	Fleet_GetWindow_FullMethodName          = "/catchment.central.v1.Fleet/GetWindow"
@@ -208,6 +210,8 @@ const (
 type FleetClient interface {
 	ListNodes(ctx context.Context, in *ListNodesRequest, opts ...grpc.CallOption) (*ListNodesResponse, error)
 	GetNode(ctx context.Context, in *GetNodeRequest, opts ...grpc.CallOption) (*Node, error)
+	// What a node said of itself last, in full, with its decisions and the load of 24 h.
+	GetNodeDetail(ctx context.Context, in *GetNodeRequest, opts ...grpc.CallOption) (*NodeDetail, error)
 	// TagNode gives a node an informational community. FAILED_PRECONDITION: a rule
 	// refuses it.
 	TagNode(ctx context.Context, in *TagNodeRequest, opts ...grpc.CallOption) (*Node, error)
@@ -216,6 +220,8 @@ type FleetClient interface {
 	SetNode(ctx context.Context, in *SetNodeRequest, opts ...grpc.CallOption) (*Node, error)
 	// CreateJoinToken makes a token that lets one machine join under one name.
 	CreateJoinToken(ctx context.Context, in *CreateJoinTokenRequest, opts ...grpc.CallOption) (*CreateJoinTokenResponse, error)
+	// A code that signs a browser in, once, as the caller.
+	CreateWebLogin(ctx context.Context, in *CreateWebLoginRequest, opts ...grpc.CallOption) (*CreateWebLoginResponse, error)
 	AddWindow(ctx context.Context, in *AddWindowRequest, opts ...grpc.CallOption) (*AddWindowResponse, error)
 	ListWindows(ctx context.Context, in *ListWindowsRequest, opts ...grpc.CallOption) (*ListWindowsResponse, error)
 	GetWindow(ctx context.Context, in *GetWindowRequest, opts ...grpc.CallOption) (*Window, error)
@@ -278,6 +284,16 @@ func (c *fleetClient) GetNode(ctx context.Context, in *GetNodeRequest, opts ...g
 	return out, nil
 }
 
+func (c *fleetClient) GetNodeDetail(ctx context.Context, in *GetNodeRequest, opts ...grpc.CallOption) (*NodeDetail, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(NodeDetail)
+	err := c.cc.Invoke(ctx, Fleet_GetNodeDetail_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
 func (c *fleetClient) TagNode(ctx context.Context, in *TagNodeRequest, opts ...grpc.CallOption) (*Node, error) {
 	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
 	out := new(Node)
@@ -312,6 +328,16 @@ func (c *fleetClient) CreateJoinToken(ctx context.Context, in *CreateJoinTokenRe
 	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
 	out := new(CreateJoinTokenResponse)
 	err := c.cc.Invoke(ctx, Fleet_CreateJoinToken_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+func (c *fleetClient) CreateWebLogin(ctx context.Context, in *CreateWebLoginRequest, opts ...grpc.CallOption) (*CreateWebLoginResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(CreateWebLoginResponse)
+	err := c.cc.Invoke(ctx, Fleet_CreateWebLogin_FullMethodName, in, out, cOpts...)
 	if err != nil {
 		return nil, err
 	}
@@ -554,6 +580,8 @@ type Fleet_BackupClient = grpc.ServerStreamingClient[BackupPart]
 type FleetServer interface {
 	ListNodes(context.Context, *ListNodesRequest) (*ListNodesResponse, error)
 	GetNode(context.Context, *GetNodeRequest) (*Node, error)
+	// What a node said of itself last, in full, with its decisions and the load of 24 h.
+	GetNodeDetail(context.Context, *GetNodeRequest) (*NodeDetail, error)
 	// TagNode gives a node an informational community. FAILED_PRECONDITION: a rule
 	// refuses it.
 	TagNode(context.Context, *TagNodeRequest) (*Node, error)
@@ -562,6 +590,8 @@ type FleetServer interface {
 	SetNode(context.Context, *SetNodeRequest) (*Node, error)
 	// CreateJoinToken makes a token that lets one machine join under one name.
 	CreateJoinToken(context.Context, *CreateJoinTokenRequest) (*CreateJoinTokenResponse, error)
+	// A code that signs a browser in, once, as the caller.
+	CreateWebLogin(context.Context, *CreateWebLoginRequest) (*CreateWebLoginResponse, error)
 	AddWindow(context.Context, *AddWindowRequest) (*AddWindowResponse, error)
 	ListWindows(context.Context, *ListWindowsRequest) (*ListWindowsResponse, error)
 	GetWindow(context.Context, *GetWindowRequest) (*Window, error)
@@ -610,6 +640,9 @@ func (UnimplementedFleetServer) ListNodes(context.Context, *ListNodesRequest) (*
 func (UnimplementedFleetServer) GetNode(context.Context, *GetNodeRequest) (*Node, error) {
 	return nil, status.Error(codes.Unimplemented, "method GetNode not implemented")
 }
+func (UnimplementedFleetServer) GetNodeDetail(context.Context, *GetNodeRequest) (*NodeDetail, error) {
+	return nil, status.Error(codes.Unimplemented, "method GetNodeDetail not implemented")
+}
 func (UnimplementedFleetServer) TagNode(context.Context, *TagNodeRequest) (*Node, error) {
 	return nil, status.Error(codes.Unimplemented, "method TagNode not implemented")
 }
@@ -621,6 +654,9 @@ func (UnimplementedFleetServer) SetNode(context.Context, *SetNodeRequest) (*Node
 }
 func (UnimplementedFleetServer) CreateJoinToken(context.Context, *CreateJoinTokenRequest) (*CreateJoinTokenResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method CreateJoinToken not implemented")
+}
+func (UnimplementedFleetServer) CreateWebLogin(context.Context, *CreateWebLoginRequest) (*CreateWebLoginResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method CreateWebLogin not implemented")
 }
 func (UnimplementedFleetServer) AddWindow(context.Context, *AddWindowRequest) (*AddWindowResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method AddWindow not implemented")
@@ -742,6 +778,24 @@ func _Fleet_GetNode_Handler(srv interface{}, ctx context.Context, dec func(inter
 	return interceptor(ctx, in, info, handler)
 }
 
+func _Fleet_GetNodeDetail_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(GetNodeRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(FleetServer).GetNodeDetail(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: Fleet_GetNodeDetail_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(FleetServer).GetNodeDetail(ctx, req.(*GetNodeRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
 func _Fleet_TagNode_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
 	in := new(TagNodeRequest)
 	if err := dec(in); err != nil {
@@ -810,6 +864,24 @@ func _Fleet_CreateJoinToken_Handler(srv interface{}, ctx context.Context, dec fu
 	}
 	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
 		return srv.(FleetServer).CreateJoinToken(ctx, req.(*CreateJoinTokenRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
+func _Fleet_CreateWebLogin_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(CreateWebLoginRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(FleetServer).CreateWebLogin(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: Fleet_CreateWebLogin_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(FleetServer).CreateWebLogin(ctx, req.(*CreateWebLoginRequest))
 	}
 	return interceptor(ctx, in, info, handler)
 }
@@ -1194,6 +1266,10 @@ var Fleet_ServiceDesc = grpc.ServiceDesc{
 			Handler:    _Fleet_GetNode_Handler,
 		},
 		{
+			MethodName: "GetNodeDetail",
+			Handler:    _Fleet_GetNodeDetail_Handler,
+		},
+		{
 			MethodName: "TagNode",
 			Handler:    _Fleet_TagNode_Handler,
 		},
@@ -1208,6 +1284,10 @@ var Fleet_ServiceDesc = grpc.ServiceDesc{
 		{
 			MethodName: "CreateJoinToken",
 			Handler:    _Fleet_CreateJoinToken_Handler,
+		},
+		{
+			MethodName: "CreateWebLogin",
+			Handler:    _Fleet_CreateWebLogin_Handler,
 		},
 		{
 			MethodName: "AddWindow",

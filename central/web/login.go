@@ -1,0 +1,82 @@
+package web
+
+import (
+	"net/http"
+	"net/url"
+	"strings"
+
+	"google.golang.org/grpc/status"
+
+	"github.com/catchment-bgp/catchment/central/identity"
+)
+
+// loginView is what the page to sign in shows.
+type loginView struct {
+	Then  string // where to go afterwards, a path of ours
+	Fault string
+}
+
+// stranger sends who may see nothing to sign in; a script is told so.
+func (s *Site) stranger(w http.ResponseWriter, r *http.Request) {
+	if r.Method != http.MethodGet || strings.HasPrefix(r.URL.Path, "/part/") || r.URL.Path == "/events" {
+		http.Error(w, "sign in first: /login", http.StatusUnauthorized)
+		return
+	}
+	to := "/login"
+	if then := r.URL.RequestURI(); then != "/" {
+		to += "?then=" + url.QueryEscape(then)
+	}
+	http.Redirect(w, r, to, http.StatusSeeOther)
+}
+
+func (s *Site) login(w http.ResponseWriter, r *http.Request) {
+	then := ours(r.URL.Query().Get("then"))
+	if _, err := s.cfg.Caller(r.Context()); err == nil {
+		http.Redirect(w, r, then, http.StatusSeeOther)
+		return
+	}
+	s.show(w, r, http.StatusOK, "login", layout{Title: "Sign in", Body: loginView{Then: then}})
+}
+
+// ours is a path of this site: what an address asks to go to is not believed.
+func ours(then string) string {
+	u, err := url.Parse(then)
+	if err != nil || u.Scheme != "" || u.Host != "" || !strings.HasPrefix(then, "/") || strings.HasPrefix(then, "//") || strings.ContainsAny(then, "\\\r\n\t") {
+		return "/"
+	}
+	return then
+}
+
+func (s *Site) signIn(w http.ResponseWriter, r *http.Request) {
+	s.form(func(w http.ResponseWriter, r *http.Request) {
+		then := ours(r.PostForm.Get("then"))
+		if s.cfg.Logins == nil {
+			http.Redirect(w, r, then, http.StatusSeeOther)
+			return
+		}
+		cookie, until, err := s.cfg.Logins.SignIn(r.Context(), r.PostForm.Get("code"))
+		if err != nil {
+			st := status.Convert(err)
+			code := httpCode(st.Code())
+			if code == http.StatusInternalServerError {
+				code = http.StatusForbidden
+			}
+			s.show(w, r, code, "login", layout{Title: "Sign in", Body: loginView{Then: then, Fault: st.Message()}})
+			return
+		}
+		http.SetCookie(w, &http.Cookie{Name: identity.SessionCookie, Value: cookie, Path: "/", Expires: until, Secure: true, HttpOnly: true,
+			SameSite: http.SameSiteLaxMode})
+		http.Redirect(w, r, then, http.StatusSeeOther)
+	})(w, r)
+}
+
+func (s *Site) signOut(w http.ResponseWriter, r *http.Request) {
+	if c, err := r.Cookie(identity.SessionCookie); err == nil && s.cfg.Logins != nil {
+		if err := s.cfg.Logins.SignOut(r.Context(), c.Value); err != nil {
+			s.failed(w, r, err)
+			return
+		}
+	}
+	http.SetCookie(w, &http.Cookie{Name: identity.SessionCookie, Path: "/", MaxAge: -1, Secure: true, HttpOnly: true, SameSite: http.SameSiteLaxMode})
+	http.Redirect(w, r, "/login", http.StatusSeeOther)
+}
