@@ -30,6 +30,7 @@ const (
 	kindFleet    = "fleet"    // freeze: freezeDoc
 	kindPeaks    = "peaks"    // NAME: fleet.Peaks
 	kindOutside  = "outside"  // REPLICA/VIEW: outsideDoc
+	kindDetail   = "detail"   // NAME: detailDoc, for people; no decision is made of it
 	kindHistory  = "history"  // SECONDS: a FleetStatus, not mirrored
 )
 

@@ -41,6 +41,8 @@ type Fleet struct {
 	// leaving is closed when Run ends: watches end with it.
 	leaving chan struct{}
 
+	details *details
+
 	publish struct {
 		sync.Mutex
 		nodes map[string]bool
@@ -59,6 +61,7 @@ func NewFleet(s store.Store, settings Settings) *Fleet {
 	f := &Fleet{settings: settings, store: s, audit: audit.New(s, time.Now, settings.Log), log: settings.Log, meters: newMeters(),
 		w: newWorld(settings), sessions: map[string]*session{}, refused: map[string]string{}, spared: identity.NamedRefusals(), news: make(chan struct{}), followed: make(chan struct{}),
 		dirty: make(chan struct{}, 1), ready: make(chan struct{}), leaving: make(chan struct{}), tellHealth: func(bool) {}}
+	f.details = &details{f: f, waits: map[string]detailDoc{}}
 	f.fan.nodes = map[string]bool{}
 	f.publish.nodes, f.publish.wake = map[string]bool{}, make(chan struct{}, 1)
 	return f
@@ -80,7 +83,7 @@ func (f *Fleet) Run(ctx context.Context) error {
 	}
 	f.renew(time.Now())
 	close(f.ready)
-	for _, loop := range []func(context.Context){f.beats, f.publishes, f.steers, f.remembers, f.prunes, f.webPrunes, f.observes} {
+	for _, loop := range []func(context.Context){f.beats, f.publishes, f.steers, f.remembers, f.prunes, f.webPrunes, f.writesDetails, f.observes} {
 		work.Go(func() { loop(ctx) })
 	}
 	defer close(f.leaving)
@@ -91,7 +94,7 @@ func (f *Fleet) Run(ctx context.Context) error {
 
 // mirrored are the kinds that a world has.
 var mirrored = []string{kindNode, kindSession, kindLive, kindReplica, kindWindow, kindOverride, kindGrant, kindFence,
-	kindKeep, kindTurn, kindFleet, kindPeaks, kindOutside}
+	kindKeep, kindTurn, kindFleet, kindPeaks, kindOutside, kindDetail}
 
 // load reads the store as of one revision.
 func (f *Fleet) load(ctx context.Context) error {

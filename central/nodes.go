@@ -97,6 +97,7 @@ func (w *world) forget(name string, e audit.Entry, now time.Time) (change, error
 	drop(w.nodes.cond(kindNode, name))
 	drop(w.live.cond(kindLive, name))
 	drop(w.peaks.cond(kindPeaks, name))
+	drop(w.details.cond(kindDetail, name))
 	c.conds = append(c.conds, w.sessions.cond(kindSession, name)) // it stays, so that epochs never fall
 	return c, nil
 }

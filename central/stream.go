@@ -42,22 +42,26 @@ func (e *edges) Connect(stream grpc.BidiStreamingServer[centralv1.EdgeMessage, c
 	}
 	defer e.f.shut(s)
 	heard := make(chan error, 1)
-	go func() { heard <- e.f.listen(ctx, s, first.GetReport(), stream.Recv) }()
+	go func() { heard <- e.f.listen(ctx, s, first, stream.Recv) }()
 	err = e.f.talk(ctx, s, heard, stream.Send)
 	return failed(err) // Recv ends with the handler's return, and the listener with it
 }
 
 // listen takes in what an edge sends until the stream ends; nil: the edge has ended it.
-func (f *Fleet) listen(ctx context.Context, s *session, r *centralv1.Report, recv func() (*centralv1.EdgeMessage, error)) error {
+func (f *Fleet) listen(ctx context.Context, s *session, m *centralv1.EdgeMessage, recv func() (*centralv1.EdgeMessage, error)) error {
 	for {
-		if r != nil {
+		if m.GetDetail() != nil {
+			f.details.hear(s.node, m.GetDetail(), time.Now())
+		}
+		if r := m.GetReport(); r != nil {
 			if err := f.report(ctx, s, r); err != nil && !passing(err) {
 				return err
 			} else if err != nil {
 				f.log.Warn("a report was not settled; the next one is", "node", s.node, "error", err)
 			}
 		}
-		m, err := recv()
+		var err error
+		m, err = recv()
 		switch {
 		case errors.Is(err, io.EOF):
 			return nil
@@ -69,7 +73,6 @@ func (f *Fleet) listen(ctx context.Context, s *session, r *centralv1.Report, rec
 				return err
 			}
 		}
-		r = m.GetReport()
 	}
 }
 

@@ -69,6 +69,7 @@ type world struct {
 	fleet     table[freezeDoc]
 	peaks     table[fleet.Peaks]
 	outside   table[outsideDoc]
+	details   table[detailDoc]
 	// heard is when a replica's document last changed here.
 	heard map[string]time.Time
 	// local has what the edges of this process said last; it goes before live.
@@ -82,7 +83,7 @@ func newWorld(s Settings) *world {
 		settings: s, nodes: table[nodeDoc]{}, sessions: table[sessionDoc]{}, live: table[liveDoc]{},
 		replicas: table[replicaDoc]{}, windows: table[windowDoc]{}, overrides: table[overrideDoc]{},
 		grants: table[fleet.Grant]{}, fences: table[fenceDoc]{}, keep: table[keepDoc]{}, turns: table[turnDoc]{},
-		fleet: table[freezeDoc]{}, peaks: table[fleet.Peaks]{}, outside: table[outsideDoc]{}, heard: map[string]time.Time{}, local: map[string]liveDoc{},
+		fleet: table[freezeDoc]{}, peaks: table[fleet.Peaks]{}, outside: table[outsideDoc]{}, details: table[detailDoc]{}, heard: map[string]time.Time{}, local: map[string]liveDoc{},
 	}
 }
 
@@ -117,6 +118,9 @@ func (w *world) apply(k string, data []byte, at store.Revision, now time.Time) (
 		return w.peaks.apply(name, data, at)
 	case kindOutside:
 		return w.outside.apply(name, data, at)
+	case kindDetail:
+		_, err := w.details.apply(name, data, at)
+		return false, err // nothing follows from it
 	}
 	return false, nil // the audit log's, the history's, or a newer centre's
 }
@@ -127,7 +131,7 @@ func (w *world) has(k string) bool {
 	has := map[string]func(string) bool{
 		kindNode: in(w.nodes), kindSession: in(w.sessions), kindLive: in(w.live), kindReplica: in(w.replicas), kindWindow: in(w.windows),
 		kindOverride: in(w.overrides), kindGrant: in(w.grants), kindFence: in(w.fences), kindKeep: in(w.keep), kindTurn: in(w.turns),
-		kindFleet: in(w.fleet), kindPeaks: in(w.peaks), kindOutside: in(w.outside),
+		kindFleet: in(w.fleet), kindPeaks: in(w.peaks), kindOutside: in(w.outside), kindDetail: in(w.details),
 	}[kind]
 	return has != nil && has(name)
 }

@@ -78,6 +78,8 @@ type centreKeeper struct {
 	said  *centralv1.Report // the last report, when that was, and its gist
 	saidA time.Time
 	gist  *centralv1.Report
+
+	detail detailKeeper
 }
 
 func newCentreKeeper() centreKeeper {
@@ -157,7 +159,7 @@ func (e *Edge) joinCentre(now time.Time) {
 			e.log.Warn("the centre is spoken to in plain text", "addresses", k.to.Addresses)
 		}
 		k.link = &centreLink{} // so that it is kept
-		k.news, k.said = make(chan centreNews), nil
+		k.news, k.said, k.detail = make(chan centreNews), nil, detailKeeper{}
 		written := e.store.saved(e.stored())
 		k.link = startLink(e.work, k.to, e.cfg.Node, k.number, written, e.opt.DialCentre, k.news)
 		k.number += numbersOfALink

@@ -78,6 +78,8 @@ type centreLink struct {
 	greet  *centralv1.Hello // to begin a stream with
 	report *centralv1.Report
 	last   *centralv1.Report // to begin a stream with
+	detail *centralv1.Detail // nil: sent on this stream
+	whole  *centralv1.Detail // to begin a stream with
 
 	// What follows belongs to the link's goroutine.
 	number uint64
@@ -124,6 +126,17 @@ func (l *centreLink) say(h *centralv1.Hello, r *centralv1.Report) {
 	if r != nil {
 		l.report, l.last = r, r
 	}
+	l.mu.Unlock()
+	select {
+	case l.wake <- struct{}{}:
+	default:
+	}
+}
+
+// sayDetail hands over what is for people.
+func (l *centreLink) sayDetail(d *centralv1.Detail) {
+	l.mu.Lock()
+	l.detail, l.whole = d, d
 	l.mu.Unlock()
 	select {
 	case l.wake <- struct{}{}:
@@ -351,7 +364,7 @@ func (l *centreLink) why(_ context.Context, _ centralv1.Edges_ConnectClient, fai
 // begin has a stream begin with the hello and the newest report.
 func (l *centreLink) begin() {
 	l.mu.Lock()
-	l.hello, l.report = l.greet, l.last
+	l.hello, l.report, l.detail = l.greet, l.last, l.whole
 	l.mu.Unlock()
 	select {
 	case l.wake <- struct{}{}:
@@ -362,10 +375,10 @@ func (l *centreLink) begin() {
 // message is what is to be sent now; nil: nothing.
 func (l *centreLink) message() *centralv1.EdgeMessage {
 	l.mu.Lock()
-	m := &centralv1.EdgeMessage{Hello: l.hello, Report: l.report}
-	l.hello, l.report = nil, nil
+	m := &centralv1.EdgeMessage{Hello: l.hello, Report: l.report, Detail: l.detail}
+	l.hello, l.report, l.detail = nil, nil, nil
 	l.mu.Unlock()
-	if m.Hello == nil && m.Report == nil {
+	if m.Hello == nil && m.Report == nil && m.Detail == nil {
 		return nil
 	}
 	if m.Report != nil {

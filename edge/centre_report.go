@@ -54,10 +54,15 @@ func (e *Edge) tellCentre(now time.Time, in *policy.Input) (keep bool) {
 	}
 	r := e.report(now, in)
 	was := k.said
-	if since := now.Sub(k.saidA); was == nil || since < 0 || since >= reportEvery || !proto.Equal(gist(r), k.gist) {
+	news := !proto.Equal(gist(r), k.gist)
+	if news {
+		k.detail.soon(now)
+	}
+	if since := now.Sub(k.saidA); was == nil || since < 0 || since >= reportEvery || news {
 		k.said, k.gist, k.saidA = r, gist(r), now
 		k.link.say(nil, r)
 	}
+	e.detailCentre(now)
 	return was == nil || !slices.Equal(was.GetHeld(), r.GetHeld()) || !slices.EqualFunc(was.GetWindows(), r.GetWindows(), func(a, b *centralv1.WindowReport) bool { return proto.Equal(a, b) })
 }
 
@@ -67,7 +72,7 @@ func (e *Edge) centreWake(now time.Time) time.Time {
 	if k.link == nil {
 		return time.Time{}
 	}
-	return earliest(k.saidA.Add(reportEvery), k.windows.next, k.leaseWake(now), k.wordsWake(now), k.first.wake(now))
+	return earliest(k.saidA.Add(reportEvery), k.detail.due, k.windows.next, k.leaseWake(now), k.wordsWake(now), k.first.wake(now))
 }
 
 // wordsWake is when the next of the fleet's words ends.
@@ -109,7 +114,7 @@ func (e *Edge) report(now time.Time, in *policy.Input) *centralv1.Report {
 	}
 	for i := range e.decision.Links {
 		l := &e.decision.Links[i]
-		r.Links = append(r.Links, &centralv1.LinkReport{Name: l.Name, Utilization: l.Utilization, Known: l.Known, Stale: l.Stale,
+		r.Links = append(r.Links, &centralv1.LinkReport{Name: l.Name, Utilization: l.Utilization, Known: l.Known, Stale: l.Stale, Target: target(e.cfg.Load),
 			Load: e.load.figures.links[l.Name].Load, Capacity: e.capacity(l.Name)})
 	}
 	for i := range e.cfg.Neighbors {
@@ -125,6 +130,14 @@ func (e *Edge) report(now time.Time, in *policy.Input) *centralv1.Report {
 	r.Windows = e.windowReports(now)
 	e.leasesInto(r)
 	return r
+}
+
+// target is the utilization that load control aims at; 0: there is none.
+func target(l config.LoadControl) float64 {
+	if l.Mode == config.LoadOff {
+		return 0
+	}
+	return l.Target
 }
 
 // reached is at how many neighbours a service is announced over a session that is up.

@@ -19,11 +19,12 @@ type loadKeeper struct {
 	hindered map[string][]policy.Hindrance // those noted since its last change, by neighbour
 	links    map[string]linkNews
 	moves    map[string]int // changes of the rung by neighbour
-	saved    time.Time      // when what was learned was last handed to the disk
+	series   allSeries
+	saved    time.Time // when what was learned was last handed to the disk
 }
 
 func newLoadKeeper() loadKeeper {
-	return loadKeeper{sampling: sampling{mail: newMailbox()}, hindered: map[string][]policy.Hindrance{}, links: map[string]linkNews{}, moves: map[string]int{}}
+	return loadKeeper{sampling: sampling{mail: newMailbox()}, hindered: map[string][]policy.Hindrance{}, links: map[string]linkNews{}, moves: map[string]int{}, series: allSeries{}}
 }
 
 // LoadView is what load control was given and did.

@@ -109,6 +109,7 @@ func (e *Edge) await(ctx context.Context, timer <-chan time.Time, vipNews, retur
 			return bySessions
 		case <-e.load.sampling.mail.ready:
 			e.load.figures = e.load.sampling.mail.take()
+			e.load.series.add(time.Now(), e.load.figures.links)
 			return byLoad
 		case _, ok := <-*vipNews:
 			if !ok {
