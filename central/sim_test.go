@@ -111,6 +111,7 @@ type simEdge struct {
 	extra   *centralv1.GrantRequest // asked for besides, and not acted on
 	say     *centralv1.Hello        // to be said with the next report
 	deaf    bool                    // it hears nothing new
+	detail  *centralv1.Detail       // to be said with the next report
 
 	cancel func()
 	done   chan struct{}
@@ -174,6 +175,7 @@ func (e *simEdge) recv(ctx context.Context) func() (*centralv1.EdgeMessage, erro
 		m := &centralv1.EdgeMessage{Report: e.tell()}
 		e.mu.Lock()
 		m.Hello, e.say = e.say, nil
+		m.Detail, e.detail = e.detail, nil
 		e.mu.Unlock()
 		return m, nil
 	}

@@ -37,6 +37,7 @@ type centreFake struct {
 	given   map[string]string // state by id
 	hellos  []*centralv1.Hello
 	reports []*centralv1.Report
+	details []*centralv1.Detail
 	streams int
 	poke    chan struct{}
 }
@@ -112,6 +113,9 @@ func (f *centreFake) Connect(stream grpc.BidiStreamingServer[centralv1.EdgeMessa
 			if m.GetHello() != nil {
 				f.hellos = append(f.hellos, m.GetHello())
 			}
+			if m.GetDetail() != nil {
+				f.details = append(f.details, m.GetDetail())
+			}
 			if m.GetReport() != nil {
 				last = m.GetReport()
 				f.reports = append(f.reports, last)
@@ -184,6 +188,12 @@ func (f *centreFake) all() []*centralv1.Report {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	return slices.Clone(f.reports)
+}
+
+func (f *centreFake) inFull() []*centralv1.Detail {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return slices.Clone(f.details)
 }
 
 func (f *centreFake) said() []*centralv1.Hello {

@@ -6,6 +6,7 @@ import (
 	"maps"
 	"math"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -22,6 +23,9 @@ var funcs = template.FuncMap{
 	"percent":  percent,
 	"clock":    clock,
 	"stamp":    func(t *timestamppb.Timestamp) template.HTML { return clock(t.AsTime()) },
+	"words":   words,
+	"milli":    func(seconds float64) float64 { return 1000 * seconds },
+	"verbs":    func() []string { return []string{"drain", "withdraw", "announce"} },
 	"plural":   plural,
 	"int":      func(n int32) int { return int(n) },
 	"selector": selectorText,
@@ -42,6 +46,12 @@ func rate(bps float64) string {
 	}
 	return fmt.Sprintf("%.0f bit/s", bps)
 }
+
+// words are those of an enumeration's name.
+func words(name string) string { return strings.ReplaceAll(name, "_", " ") }
+
+// number is a small number.
+func number(n int32) string { return strconv.Itoa(int(n)) }
 
 // percent is a share for people.
 func percent(share float64) string { return fmt.Sprintf("%.0f %%", 100*share) }
@@ -75,7 +85,7 @@ func linkBar(l *centralv1.LinkReport) template.HTML {
 	if l.GetStale() {
 		say += ", stale"
 	}
-	return barOf(l.GetUtilization(), l.GetTarget(), say)
+	return barOf(l.GetUtilization(), l.GetTarget(), l.GetName(), say)
 }
 
 // fillBar draws a load against what can carry it.
@@ -83,11 +93,11 @@ func fillBar(load, capacity float64) template.HTML {
 	if !(capacity > 0) {
 		return `<span class="note">no capacity known</span>`
 	}
-	return barOf(load/capacity, 0, fmt.Sprintf("%s of %s, %s", rate(load), rate(capacity), percent(load/capacity)))
+	return barOf(load/capacity, 0, "", fmt.Sprintf("%s of %s, %s", rate(load), rate(capacity), percent(load/capacity)))
 }
 
-// barOf draws a share of 0..1 and more; say is what it shows, in words.
-func barOf(share, target float64, say string) template.HTML {
+// barOf draws a share of 0..1 and more of what has a name; say is what it shows, in words.
+func barOf(share, target float64, name, say string) template.HTML {
 	if math.IsNaN(share) || share < 0 {
 		share = 0
 	}
@@ -105,7 +115,7 @@ func barOf(share, target float64, say string) template.HTML {
 	if target > 0 {
 		fmt.Fprintf(&b, `<line class="aim" x1="%.1f" x2="%.1f" y1="-1" y2="13"/>`, target*width, target*width)
 	}
-	fmt.Fprintf(&b, `</svg> <span class="figure">%s</span></span>`, percent(share))
+	fmt.Fprintf(&b, `</svg> <span class="figure">%s</span> <span class="note">%s</span></span>`, percent(share), template.HTMLEscapeString(name))
 	return template.HTML(b.String())
 }
 

@@ -59,6 +59,7 @@ type Site struct {
 	mux   *http.ServeMux
 	pages map[string]*template.Template
 	live  *live
+	known *registry.Registry
 	now   func() time.Time
 }
 
@@ -67,7 +68,10 @@ func New(cfg Config) (*Site, error) {
 	if cfg.Log == nil {
 		cfg.Log = slog.New(slog.DiscardHandler)
 	}
-	s := &Site{cfg: cfg, mux: http.NewServeMux(), now: time.Now}
+	s := &Site{cfg: cfg, mux: http.NewServeMux(), known: cfg.Registry, now: time.Now}
+	if s.known == nil {
+		s.known = registry.New() // what is well known
+	}
 	var err error
 	if s.pages, err = parse(files); err != nil {
 		return nil, fmt.Errorf("web: %w", err)
@@ -89,6 +93,7 @@ func (s *Site) routes() {
 	s.mux.HandleFunc("GET /{$}", s.seen(s.fleet))
 	s.mux.HandleFunc("GET /part/fleet", s.seen(s.fleetPart))
 	s.mux.HandleFunc("GET /events", s.seen(s.events))
+	s.nodeRoutes()
 	s.mux.HandleFunc("GET /login", s.login)
 	s.mux.HandleFunc("POST /login", s.signIn)
 	s.mux.HandleFunc("POST /logout", s.seen(s.form(s.signOut)))
