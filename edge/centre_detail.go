@@ -11,10 +11,10 @@ import (
 )
 
 const (
-	// detailEvery is how often it is looked whether there is something new to tell people,
-	// detailSoon how soon after the news of a report: routes follow decisions. detailLeast
-	// is how often all is told without news, for the figures.
-	detailEvery = 10 * time.Second
+	// detailEvery is how often it is looked at least whether there is something new to tell
+	// people, detailSoon how soon after an event: routes follow decisions. detailLeast is how
+	// often all is told without news, for the figures.
+	detailEvery = time.Minute
 	detailSoon  = time.Second
 	detailLeast = 5 * time.Minute
 	// What a detail has at most: decisions, lines of inputs in each, routes, and bytes in
@@ -27,25 +27,26 @@ const (
 
 // detailKeeper knows what people were told last.
 type detailKeeper struct {
-	due  time.Time
+	soon time.Time // to look at it; zero: nothing has happened
+	due  time.Time // to look at it beside what else is done then
 	at   time.Time
 	gist *centralv1.Detail
 }
 
-// soon has it looked at before long.
-func (k *detailKeeper) soon(now time.Time) {
-	if at := now.Add(detailSoon); k.due.After(at) {
-		k.due = at
+// happened has it looked at before long.
+func (k *detailKeeper) happened(now time.Time) {
+	if k.soon.IsZero() {
+		k.soon = now.Add(detailSoon)
 	}
 }
 
 // detailCentre tells the centre what people want to see of this node, if that is news.
 func (e *Edge) detailCentre(now time.Time) {
 	k := &e.centre.detail
-	if now.Before(k.due) {
+	if now.Before(k.due) && (k.soon.IsZero() || now.Before(k.soon)) {
 		return
 	}
-	k.due = now.Add(detailEvery)
+	k.soon, k.due = time.Time{}, now.Add(detailEvery)
 	d := e.detail(now)
 	g := detailGist(d)
 	if since := now.Sub(k.at); k.gist != nil && since >= 0 && since < detailLeast && proto.Equal(g, k.gist) {

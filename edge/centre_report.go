@@ -46,8 +46,9 @@ func (e *Edge) hello() *centralv1.Hello {
 }
 
 // tellCentre hands a report over if it has news, or is due, and says whether there is
-// something to keep: what it holds, or how far a window is.
-func (e *Edge) tellCentre(now time.Time, in *policy.Input) (keep bool) {
+// something to keep: what it holds, or how far a window is. event: something has happened
+// that people may want to see.
+func (e *Edge) tellCentre(now time.Time, in *policy.Input, event bool) (keep bool) {
 	k := &e.centre
 	if k.link == nil {
 		return false
@@ -55,8 +56,8 @@ func (e *Edge) tellCentre(now time.Time, in *policy.Input) (keep bool) {
 	r := e.report(now, in)
 	was := k.said
 	news := !proto.Equal(gist(r), k.gist)
-	if news {
-		k.detail.soon(now)
+	if news || event {
+		k.detail.happened(now)
 	}
 	if since := now.Sub(k.saidA); was == nil || since < 0 || since >= reportEvery || news {
 		k.said, k.gist, k.saidA = r, gist(r), now
@@ -72,7 +73,7 @@ func (e *Edge) centreWake(now time.Time) time.Time {
 	if k.link == nil {
 		return time.Time{}
 	}
-	return earliest(k.saidA.Add(reportEvery), k.detail.due, k.windows.next, k.leaseWake(now), k.wordsWake(now), k.first.wake(now))
+	return earliest(k.saidA.Add(reportEvery), k.detail.soon, k.windows.next, k.leaseWake(now), k.wordsWake(now), k.first.wake(now))
 }
 
 // wordsWake is when the next of the fleet's words ends.

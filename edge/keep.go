@@ -26,12 +26,16 @@ const (
 // prefixes.
 func (e *Edge) worthKeeping(now time.Time, trigger string, s *policy.State, d *policy.Decision) bool {
 	since := now.Sub(e.load.saved)
-	seldom := trigger != byLoad && trigger != bySessions && trigger != byRenewal && trigger != byTime && trigger != ""
-	if !seldom && since >= 0 && since < learnEvery && !e.changed(s, d) {
+	if !seldom(trigger) && since >= 0 && since < learnEvery && !e.changed(s, d) {
 		return false
 	}
 	e.load.saved = now
 	return true
+}
+
+// seldom reports whether a trigger is none of those that come all the time.
+func seldom(trigger string) bool {
+	return trigger != byLoad && trigger != bySessions && trigger != byRenewal && trigger != byTime && trigger != ""
 }
 
 func (e *Edge) changed(s *policy.State, d *policy.Decision) bool {

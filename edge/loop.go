@@ -247,7 +247,7 @@ func (e *Edge) step(now time.Time, trigger string) {
 		e.tell(now, n.Name, routes[n.Name])
 	}
 	e.releaseVIPs(now)
-	keep = e.tellCentre(now, &in) || keep
+	keep = e.tellCentre(now, &in, trigger == bySessions || seldom(trigger)) || keep
 	if keep {
 		e.store.save(e.stored())
 	}
