@@ -3,10 +3,8 @@ package communitycmd
 import (
 	"context"
 	"encoding/json"
-	"fmt"
 	"io"
 	"slices"
-	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -41,25 +39,12 @@ func (m match) MarshalJSON() ([]byte, error) {
 		Meaning string            `json:"meaning"`
 		Action  *registry.Action  `json:"action"`
 		Targets []registry.Target `json:"targets"`
-	}{m.text(), m.Action, targets})
+	}{m.Text(), m.Action, targets})
 	if err != nil {
 		return nil, err
 	}
 	// The entry's own method writes an object.
 	return slices.Concat(entry[:len(entry)-1], []byte(`,"explained":`), own, []byte("}")), nil
-}
-
-// text is the meaning with the numbers of the value: those that a legend explains, and
-// what the others are.
-func (m match) text() string {
-	text := strings.Join(strings.Fields(m.Meaning), " ")
-	for _, b := range m.Bindings {
-		told := slices.ContainsFunc(m.Entry.Legends, func(l registry.Legend) bool { return l.Var == b.Name })
-		if !told {
-			text += fmt.Sprintf("; %s = %s", b.Name, b.Text)
-		}
-	}
-	return text
 }
 
 func (g *group) explain() *cobra.Command {
@@ -117,7 +102,7 @@ func explainTable(w io.Writer, all []explained) {
 	grid := output.Grid{Titles: []string{"VALUE", "MEANING", "ACTION", "OWNER", "DOCUMENTED", "CONFIDENCE"}}
 	for _, x := range all {
 		for _, m := range x.Matches {
-			grid.Row(cells(x.Value, m.text(), actionText(m.Action, m.Targets), owner(m.Entry), m.Entry.Source.String(), share(m.Entry.Confidence))...)
+			grid.Row(cells(x.Value, m.Text(), registry.ActionText(m.Action, m.Targets), owner(m.Entry), m.Entry.Source.String(), share(m.Entry.Confidence))...)
 		}
 		if len(x.Matches) == 0 {
 			grid.Row(cells(x.Value, "undocumented by the documents at hand")...)

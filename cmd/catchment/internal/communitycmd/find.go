@@ -111,7 +111,7 @@ func (g *group) runFind(ctx context.Context, want wanted) error {
 func findTable(w io.Writer, found []registry.Finding) {
 	grid := output.Grid{Titles: []string{"VALUE", "MEANING", "DOCUMENTED", "CONFIDENCE"}}
 	for _, f := range found {
-		grid.Row(cells(f.Value.String(), meaning(f.Entry), f.Entry.Source.String(), share(f.Entry.Confidence))...)
+		grid.Row(cells(f.Value.String(), f.Entry.Text(), f.Entry.Source.String(), share(f.Entry.Confidence))...)
 	}
 	_ = grid.Write(w) // a buffer takes everything
 }

@@ -106,7 +106,7 @@ func (d *documents) node() func(community.Value) (string, bool) {
 			return "", false
 		}
 		for _, m := range known.Explain(v) {
-			return match{m}.text(), true
+			return m.Text(), true
 		}
 		return "", false
 	}

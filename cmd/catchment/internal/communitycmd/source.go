@@ -1,7 +1,6 @@
 package communitycmd
 
 import (
-	"cmp"
 	"context"
 	"io"
 	"net"
@@ -114,41 +113,25 @@ func rest(ctx context.Context, url string) (importer.Result, error) {
 	return importer.REST(ctx, &http.Client{Transport: transport}, url)
 }
 
-// tags adds the fleet's tags, as the centre has them now. A tag that several nodes have
-// with one meaning is one entry.
+// tags adds the fleet's tags, as the centre has them now.
 func (g *group) tags(ctx context.Context, out *documents) error {
 	answer, err := centre.Call(ctx, g.Client, centralv1.FleetClient.ListNodes, &centralv1.ListNodesRequest{})
 	if err != nil {
 		return err
 	}
-	if out.nodes == nil {
-		out.nodes = map[community.Value][]string{}
-	}
-	first := len(out.Entries)
+	var tags []registry.Tag
 	for _, n := range answer.GetNodes() {
 		for _, t := range n.GetTags() {
-			source := registry.Source{File: "node " + n.GetName()}
+			tag := registry.Tag{Node: n.GetName(), ASN: n.GetAsn(), Value: t.GetValue(), Meaning: t.GetMeaning()}
 			if t.GetSince() != nil {
-				source.Date = t.GetSince().AsTime()
+				tag.Since = t.GetSince().AsTime()
 			}
-			v, err := community.Parse(t.GetValue())
-			if err != nil {
-				out.Problems = append(out.Problems, registry.Problem{File: source.File, Text: t.GetValue(), Reason: err.Error()})
-				continue
-			}
-			out.nodes[v] = append(out.nodes[v], n.GetName())
-			p := community.PatternOf(v)
-			i := slices.IndexFunc(out.Entries[first:], func(e registry.Entry) bool {
-				return e.Pattern.Same(p) && registry.Plain(e.Meaning) == registry.Plain(t.GetMeaning())
-			})
-			if i >= 0 {
-				out.Entries[first+i].Source.File += ", " + n.GetName()
-				continue
-			}
-			asn, _ := p.First()
-			out.Entries = append(out.Entries, registry.Entry{Pattern: p, Kind: registry.KindInfo, Meaning: t.GetMeaning(), Owner: cmp.Or(asn, n.GetAsn()), Source: source, Confidence: 1})
+			tags = append(tags, tag)
 		}
 	}
+	entries, nodes, problems := registry.Tags(tags)
+	out.add(importer.Result{Entries: entries, Problems: problems})
+	out.nodes = nodes
 	return nil
 }
 

@@ -3,7 +3,6 @@ package communitycmd
 import (
 	"fmt"
 	"io"
-	"strings"
 
 	"github.com/catchment-bgp/catchment/cmd/catchment/internal/output"
 	"github.com/catchment-bgp/catchment/community/registry"
@@ -22,20 +21,9 @@ func cells(texts ...string) []output.Cell {
 func entriesTable(w io.Writer, entries []registry.Entry) {
 	grid := output.Grid{Titles: []string{"PATTERN", "KIND", "ACTION", "MEANING", "OWNER", "DOCUMENTED", "CONFIDENCE"}}
 	for _, e := range entries {
-		grid.Row(cells(e.Pattern.String(), string(e.Kind), actionText(e.Action, e.Targets), meaning(e), owner(e), e.Source.String(), share(e.Confidence))...)
+		grid.Row(cells(e.Pattern.String(), string(e.Kind), registry.ActionText(e.Action, e.Targets), e.Text(), owner(e), e.Source.String(), share(e.Confidence))...)
 	}
 	_ = grid.Write(w) // a buffer takes everything
-}
-
-// meaning is an entry's, with its legend.
-func meaning(e registry.Entry) string {
-	parts := []string{strings.Join(strings.Fields(e.Meaning), " ")}
-	for _, l := range e.Legends {
-		if !e.Tells(l) {
-			parts = append(parts, l.String())
-		}
-	}
-	return strings.Join(parts, "; ")
 }
 
 // owner is the AS that documents an entry; empty where it is everybody's.
@@ -47,20 +35,3 @@ func owner(e registry.Entry) string {
 }
 
 func share(confidence float64) string { return fmt.Sprintf("%.2g", confidence) }
-
-// actionText is what is done, and towards whom.
-func actionText(a *registry.Action, targets []registry.Target) string {
-	if a == nil {
-		return ""
-	}
-	var whom []string
-	for _, t := range targets {
-		if t.Kind != registry.All {
-			whom = append(whom, t.String())
-		}
-	}
-	if len(whom) == 0 {
-		return a.String()
-	}
-	return a.String() + " towards " + strings.Join(whom, ", ")
-}
