@@ -19,6 +19,7 @@ import (
 var funcs = template.FuncMap{
 	"bar":      linkBar,
 	"fill":     fillBar,
+	"share":    shareBar,
 	"rate":     rate,
 	"percent":  percent,
 	"clock":    clock,
@@ -95,6 +96,9 @@ func fillBar(load, capacity float64) template.HTML {
 	}
 	return barOf(load/capacity, 0, "", fmt.Sprintf("%s of %s, %s", rate(load), rate(capacity), percent(load/capacity)))
 }
+
+// shareBar draws how full something is.
+func shareBar(share float64) template.HTML { return barOf(share, 0, "", percent(share)) }
 
 // barOf draws a share of 0..1 and more of what has a name; say is what it shows, in words.
 func barOf(share, target float64, name, say string) template.HTML {

@@ -97,6 +97,11 @@ func (s *Site) routes() {
 	s.mux.HandleFunc("GET /login", s.login)
 	s.mux.HandleFunc("POST /login", s.signIn)
 	s.mux.HandleFunc("POST /logout", s.seen(s.form(s.signOut)))
+	s.maintenanceRoutes()
+	s.mux.HandleFunc("GET /communities", s.seen(s.communities))
+	s.mux.HandleFunc("GET /communities/rpsl", s.seen(s.rpsl))
+	s.mux.HandleFunc("POST /communities", s.seen(s.bounded(maxPasteForm, s.form(s.explain))))
+	s.mux.HandleFunc("GET /audit", s.seen(s.audit))
 	s.mux.HandleFunc("/", s.seen(func(w http.ResponseWriter, r *http.Request) {
 		s.fail(w, r, http.StatusNotFound, "There is no page at "+r.URL.Path+".")
 	}))
