@@ -60,12 +60,12 @@ type verifiedView struct {
 var outcomeTones = map[string]tone{"done": calm, "refused": warm, "denied": hot}
 
 // ofNodes are the methods whose target is a node, or NODE/SERVICE.
-var ofNodes = []string{"TagNode", "UntagNode", "SetNode", "CreateJoinToken", "RevokeGrant", "Join", "grant", "deny", "return", "recall", "reserve"}
+var ofNodes = []string{"TagNode", "UntagNode", "SetNode", "CreateJoinToken", "RevokeGrant", "Join", "grant", "return", "recall", "reserve"}
 
 // pageOf is the page of what a record is about; empty: there is none.
 func pageOf(method, target, outcome string) string {
 	switch name, _, _ := strings.Cut(target, "/"); {
-	case name == "" || outcome == "denied":
+	case name == "" || outcome == "denied" || method == "RevokeGrant" && outcome != "done":
 		return "" // it may be anything
 	case slices.Contains(ofNodes, method):
 		return toNode(name).Href

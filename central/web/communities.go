@@ -139,9 +139,9 @@ func knownOf(nodes []*centralv1.Node, documented *registry.Registry) known {
 	return k
 }
 
-// everybodys reports whether an entry is of an RFC, which every registry has.
+// everybodys reports whether an entry is of those that every registry has.
 func everybodys(e registry.Entry) bool {
-	return e.Owner == 0 && strings.HasPrefix(e.Source.File, "RFC ")
+	return e.Owner == 0 && slices.ContainsFunc(registry.New().Entries(), func(w registry.Entry) bool { return w.Pattern.Same(e.Pattern) && w.Meaning == e.Meaning })
 }
 
 // tag adds a node to the list of tags.

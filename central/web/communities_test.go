@@ -156,9 +156,9 @@ func FuzzExplain(f *testing.F) {
 	for _, text := range []string{"57629:101", hostile, "\tBGP.community: (57629,102)", `{"community":["57629:1"]}`, "Community: 1:2:3 rt:1:2 gshut", "\x00\xff", "[[[["} {
 		f.Add(text)
 	}
-	docs := someDocs(f)
+	d := deskOf(f, fleetAPI(), identity.Viewer, someDocs(f))
 	f.Fuzz(func(t *testing.T, text string) {
-		d := deskOf(t, fleetAPI(), identity.Viewer, docs)
+		d.t, d.api.asked = t, nil                               // inputs come one after the other
 		w := d.post("/communities", url.Values{"text": {text}}) // it checks the page, too
 		if w.Code != http.StatusOK && w.Code != http.StatusUnprocessableEntity && w.Code != http.StatusRequestEntityTooLarge {
 			t.Errorf("the answer is %d", w.Code)

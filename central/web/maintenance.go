@@ -110,11 +110,13 @@ func viewOf(w *centralv1.Window) windowView {
 	return v
 }
 
-// inZone is a moment on the clocks of a zone, with its name; as it was written where the
-// zone is not known.
+// inZone is a moment on the clocks of a zone other than UTC, with its name; as it was
+// written where the zone is not known.
 func inZone(t time.Time, zone, written string) string {
 	loc, err := maintenance.LoadZone(zone)
 	switch {
+	case zone == "UTC":
+		return "" // it stands there already
 	case zone == "" || t.IsZero():
 		return written
 	case err != nil:

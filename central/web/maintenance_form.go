@@ -68,7 +68,10 @@ func groupsOf(nodes []*centralv1.Node, chosen url.Values) []choiceGroup {
 	type found map[string]string
 	sites, names, services, neighbors := found{}, found{}, found{}, found{}
 	for _, n := range nodes {
-		names[n.GetName()] = strings.TrimSpace(n.GetSite() + " " + n.GetState())
+		names[n.GetName()] = n.GetState()
+		if n.GetSite() != "" {
+			names[n.GetName()] = n.GetSite() + ", " + n.GetState()
+		}
 		if n.GetSite() != "" {
 			sites[n.GetSite()] = ""
 		}

@@ -266,7 +266,7 @@ func TestFormThatIsWrongSaysWhere(t *testing.T) {
 func TestFormMayChooseFromWhatThereIs(t *testing.T) {
 	d := deskOf(t, fleetAPI(), identity.Operator, nil)
 	w := d.get("/maintenance/new?node=msk1&node=gone")
-	d.shows(w, http.StatusOK, "msk1 moscow announced", "gone not there", "moscow", "transit-a", "video", hostile)
+	d.shows(w, http.StatusOK, "msk1 moscow, announced", "gone not there", "moscow", "transit-a", "video", hostile)
 	if got := sentBy(t, w.Body.String()); len(got["node"]) != 2 || got.Get("zone") != "UTC" {
 		t.Errorf("the form has %v", got)
 	}
