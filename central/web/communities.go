@@ -129,19 +129,16 @@ func knownOf(nodes []*centralv1.Node, documented *registry.Registry) known {
 	}
 	slices.Sort(k.ours)
 	if documented != nil {
+		rfcs := registry.New().Entries() // which every registry has
 		for _, e := range documented.Entries() {
-			if !everybodys(e) {
+			same := func(w registry.Entry) bool { return w.Pattern.Same(e.Pattern) && w.Meaning == e.Meaning }
+			if e.Owner != 0 || !slices.ContainsFunc(rfcs, same) {
 				k.docs = append(k.docs, e)
 			}
 		}
 	}
 	k.all = registry.New(slices.Concat(k.tags, k.docs)...)
 	return k
-}
-
-// everybodys reports whether an entry is of those that every registry has.
-func everybodys(e registry.Entry) bool {
-	return e.Owner == 0 && slices.ContainsFunc(registry.New().Entries(), func(w registry.Entry) bool { return w.Pattern.Same(e.Pattern) && w.Meaning == e.Meaning })
 }
 
 // tag adds a node to the list of tags.

@@ -161,7 +161,8 @@ func (d *desk) do(r *http.Request) *httptest.ResponseRecorder {
 	d.t.Helper()
 	w := httptest.NewRecorder()
 	d.site.ServeHTTP(w, r)
-	if strings.HasPrefix(w.Header().Get("Content-Type"), "text/html") && !strings.HasPrefix(r.URL.Path, "/part/") {
+	page := strings.HasPrefix(w.Header().Get("Content-Type"), "text/html") && w.Header().Get("Location") == ""
+	if page && !strings.HasPrefix(r.URL.Path, "/part/") {
 		checkHTML(d.t, w.Body.String())
 	}
 	return w
