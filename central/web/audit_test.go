@@ -132,3 +132,28 @@ func TestChangesOfAreWhatDiffers(t *testing.T) {
 		}
 	}
 }
+
+func TestRecordsLeadToWhatTheyAreAbout(t *testing.T) {
+	for _, c := range []struct{ method, target, outcome, want string }{
+		{"TagNode", "msk1", "done", "/nodes/msk1"},
+		{"TagNode", "msk1", "refused", "/nodes/msk1"},
+		{"TagNode", "msk1", "denied", ""},
+		{"SetNode", "a b?", "done", "/nodes/a%20b%3F"},
+		{"grant", "msk1/video", "done", "/nodes/msk1"},
+		{"RevokeGrant", "msk1/video", "done", "/nodes/msk1"},
+		{"RevokeGrant", "video.16777218", "refused", ""},
+		{"AddWindow", "w-a", "done", "/maintenance/w-a"},
+		{"AddWindow", "w-a", "refused", ""},
+		{"ConfirmWindow", "w-a", "refused", "/maintenance/w-a"},
+		{"EndWindow", "w-a", "done", "/maintenance/w-a"},
+		{"ImportWindows", "w-a", "done", "/maintenance/w-a"},
+		{"ImportWindows", "mail.eml", "refused", ""},
+		{"recall", "", "done", ""},
+		{"Freeze", "fleet", "done", ""},
+		{"deny", "anything", "denied", ""},
+	} {
+		if got := pageOf(c.method, c.target, c.outcome); got != c.want {
+			t.Errorf("%s of %q, %s: %q, want %q", c.method, c.target, c.outcome, got, c.want)
+		}
+	}
+}

@@ -31,6 +31,7 @@ func someDocs(t testing.TB) *registry.Registry {
 	return registry.New(
 		entry("57629:101", "Mordor", 57629, registry.KindInfo, nil),
 		entry("57629:103", "Yekaterinburg", 57629, registry.KindInfo, nil),
+		entry("65001:777", "do not announce to peers", 65001, registry.KindAction, &registry.Action{Verb: registry.NoExport}),
 		entry("65001:32x", "prepend twice towards "+hostile, 65001, registry.KindAction, &registry.Action{Verb: registry.Prepend, Number: &two}),
 	)
 }
@@ -83,7 +84,7 @@ func TestCommunitiesShowTagsFindingsAndWhatToPublish(t *testing.T) {
 	w := d.get("/communities")
 	d.shows(w, http.StatusOK, "57629:101 Moscow msk1", hostile, "(shared)", "AS57629", "AS65001", "Everybody: what RFCs define",
 		`"Mordor" here, and "Moscow" there; one value has one meaning`, "error", "(clash)", "57629:103 Yekaterinburg")
-	if body := w.Body.String(); !strings.Contains(body, "remarks:") || strings.Contains(words(parsed(t, body, "pre")), "prepend twice") {
+	if body := w.Body.String(); !strings.Contains(body, "remarks:") || strings.Contains(words(parsed(t, body, "pre")), "65001") {
 		t.Errorf("what a transit documents is not ours to publish: %s", words(parsed(t, body, "pre")))
 	}
 	d.wants()
