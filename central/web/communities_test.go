@@ -84,8 +84,8 @@ func TestCommunitiesShowTagsFindingsAndWhatToPublish(t *testing.T) {
 	w := d.get("/communities")
 	d.shows(w, http.StatusOK, "57629:101 Moscow msk1", hostile, "(shared)", "AS57629", "AS65001", "Everybody: what RFCs define",
 		`"Mordor" here, and "Moscow" there; one value has one meaning`, "error", "(clash)", "57629:103 Yekaterinburg")
-	if body := w.Body.String(); !strings.Contains(body, "remarks:") || strings.Contains(words(parsed(t, body, "pre")), "65001") {
-		t.Errorf("what a transit documents is not ours to publish: %s", words(parsed(t, body, "pre")))
+	if body := w.Body.String(); !strings.Contains(body, "remarks:") || strings.Contains(spoken(parsed(t, body, "pre")), "65001") {
+		t.Errorf("what a transit documents is not ours to publish: %s", spoken(parsed(t, body, "pre")))
 	}
 	d.wants()
 }
@@ -115,7 +115,7 @@ func TestRegistryIsSearchedByTextOwnerAndValue(t *testing.T) {
 		d := deskOf(t, answering(nil), identity.Viewer, someDocs(t))
 		w := d.get("/communities?q=" + url.QueryEscape(query))
 		d.shows(w, http.StatusOK, want.has)
-		registry := words(parsed(t, w.Body.String(), "section[registry]"))
+		registry := spoken(parsed(t, w.Body.String(), "section[registry]"))
 		if strings.Contains(registry, want.lacks) {
 			t.Errorf("%q finds %s, too: %s", query, want.lacks, registry)
 		}

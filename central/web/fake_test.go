@@ -69,6 +69,22 @@ func (f *fakeAPI) ListNodes(_ context.Context, r *centralv1.ListNodesRequest, _ 
 	return fakeCall[*centralv1.ListNodesResponse](f, r)
 }
 
+func (f *fakeAPI) GetNodeDetail(_ context.Context, r *centralv1.GetNodeRequest, _ ...grpc.CallOption) (*centralv1.NodeDetail, error) {
+	return fakeCall[*centralv1.NodeDetail](f, r)
+}
+
+func (f *fakeAPI) ListFleetOverrides(_ context.Context, r *centralv1.ListFleetOverridesRequest, _ ...grpc.CallOption) (*centralv1.ListFleetOverridesResponse, error) {
+	return fakeCall[*centralv1.ListFleetOverridesResponse](f, r)
+}
+
+func (f *fakeAPI) SetFleetOverride(_ context.Context, r *centralv1.SetFleetOverrideRequest, _ ...grpc.CallOption) (*centralv1.FleetOverride, error) {
+	return fakeCall[*centralv1.FleetOverride](f, r)
+}
+
+func (f *fakeAPI) ClearFleetOverride(_ context.Context, r *centralv1.ClearFleetOverrideRequest, _ ...grpc.CallOption) (*centralv1.FleetOverride, error) {
+	return fakeCall[*centralv1.FleetOverride](f, r)
+}
+
 func (f *fakeAPI) ListWindows(_ context.Context, r *centralv1.ListWindowsRequest, _ ...grpc.CallOption) (*centralv1.ListWindowsResponse, error) {
 	return fakeCall[*centralv1.ListWindowsResponse](f, r)
 }
@@ -127,11 +143,11 @@ func (f *fakeAPI) changes() []proto.Message {
 	return out
 }
 
-// fakeSource is a fleet that does not change.
-type fakeSource struct{ status *centralv1.FleetStatus }
+// stillFleet is a fleet that does not change.
+type stillFleet struct{ status *centralv1.FleetStatus }
 
-func (s fakeSource) Status() *centralv1.FleetStatus { return s.status }
-func (s fakeSource) News() <-chan struct{}          { return nil }
+func (s stillFleet) Status() *centralv1.FleetStatus { return s.status }
+func (s stillFleet) News() <-chan struct{}          { return nil }
 
 // desk is a site over a fake, as one person sees it.
 type desk struct {
@@ -145,7 +161,7 @@ type desk struct {
 func deskOf(t testing.TB, api *fakeAPI, role identity.Role, documented *registry.Registry) *desk {
 	t.Helper()
 	d := &desk{t: t, api: api, role: role}
-	site, err := New(Config{Fleet: api, Source: fakeSource{&centralv1.FleetStatus{}}, Registry: documented, Version: "test",
+	site, err := New(Config{Fleet: api, Source: stillFleet{&centralv1.FleetStatus{}}, Registry: documented, Version: "test",
 		Caller: func(context.Context) (identity.Peer, error) {
 			return identity.Peer{Name: identity.Name{Domain: "example.net", Kind: identity.NOC, Name: "anna"}, Role: d.role, Serial: "1"}, nil
 		}})
@@ -199,9 +215,9 @@ func (d *desk) postAs(address string, values url.Values) *httptest.ResponseRecor
 func (d *desk) shows(w *httptest.ResponseRecorder, code int, texts ...string) {
 	d.t.Helper()
 	if w.Code != code {
-		d.t.Errorf("the answer is %d, want %d: %s", w.Code, code, textOf(d.t, w.Body.String()))
+		d.t.Errorf("the answer is %d, want %d: %s", w.Code, code, readText(d.t, w.Body.String()))
 	}
-	text := textOf(d.t, w.Body.String())
+	text := readText(d.t, w.Body.String())
 	for _, want := range texts {
 		if !strings.Contains(text, want) {
 			d.t.Errorf("the page does not say %q: %s", want, text)

@@ -42,7 +42,7 @@ func sentBy(t testing.TB, body string) url.Values {
 		case n.Data == "input":
 			out.Add(name, value)
 		case n.Data == "textarea":
-			out.Add(name, words(n))
+			out.Add(name, spoken(n))
 		}
 	}
 	return out
@@ -72,7 +72,7 @@ func describedBy(t testing.TB, body, name string) string {
 	var out []string
 	for n := range root.Descendants() {
 		if id, ok := attr(n, "id"); ok && slices.Contains(ids, id) {
-			out = append(out, words(n))
+			out = append(out, spoken(n))
 		}
 	}
 	return strings.Join(out, " ")
@@ -89,7 +89,7 @@ func sentTo(t testing.TB, body, action string) url.Values {
 		}
 		for n := range f.Descendants() {
 			if name, ok := attr(n, "name"); ok && n.Data == "textarea" {
-				out.Add(name, words(n))
+				out.Add(name, spoken(n))
 			}
 		}
 	}

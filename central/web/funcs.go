@@ -24,7 +24,7 @@ var funcs = template.FuncMap{
 	"percent":  percent,
 	"clock":    clock,
 	"stamp":    func(t *timestamppb.Timestamp) template.HTML { return clock(t.AsTime()) },
-	"words":   words,
+	"words":    words,
 	"milli":    func(seconds float64) float64 { return 1000 * seconds },
 	"verbs":    func() []string { return []string{"drain", "withdraw", "announce"} },
 	"plural":   plural,

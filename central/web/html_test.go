@@ -93,10 +93,10 @@ func (p *pageCheck) element(n *html.Node) {
 	case "html":
 		_, p.lang = attr(n, "lang")
 	case "title":
-		p.title = p.title || n.Parent.Data == "head" && words(n) != ""
+		p.title = p.title || n.Parent.Data == "head" && spoken(n) != ""
 	case "h1", "h2", "h3", "h4", "h5", "h6":
 		p.levels = append(p.levels, int(n.Data[1]-'0'))
-		if words(n) == "" {
+		if spoken(n) == "" {
 			p.fault("an empty <%s>", n.Data)
 		}
 	case "input", "select", "textarea":
@@ -107,7 +107,7 @@ func (p *pageCheck) element(n *html.Node) {
 		p.form(n)
 	case "th":
 		if scope, _ := attr(n, "scope"); scope != "col" && scope != "row" && scope != "rowgroup" && scope != "colgroup" {
-			p.fault("<th>%s</th> has no scope", words(n))
+			p.fault("<th>%s</th> has no scope", spoken(n))
 		}
 	case "button", "a", "summary":
 		if !p.named(n) {
@@ -208,7 +208,7 @@ func (p *pageCheck) form(n *html.Node) {
 func (p *pageCheck) named(n *html.Node) bool {
 	label, _ := attr(n, "aria-label")
 	by, _ := attr(n, "aria-labelledby")
-	if label != "" || by != "" || words(n) != "" {
+	if label != "" || by != "" || spoken(n) != "" {
 		return true
 	}
 	for c := range n.Descendants() {
@@ -225,7 +225,7 @@ func (p *pageCheck) first(n *html.Node, want string) {
 		if c.Type != html.ElementNode {
 			continue
 		}
-		if c.Data != want || words(c) == "" {
+		if c.Data != want || spoken(c) == "" {
 			break
 		}
 		return
@@ -252,8 +252,8 @@ func above(n *html.Node, data string) *html.Node {
 	return nil
 }
 
-// words are the text within a node, with single blanks.
-func words(n *html.Node) string {
+// spoken is the text within a node, with single blanks.
+func spoken(n *html.Node) string {
 	var b strings.Builder
 	for c := range n.Descendants() {
 		if c.Type == html.TextNode {
@@ -263,14 +263,14 @@ func words(n *html.Node) string {
 	return strings.Join(strings.Fields(b.String()), " ")
 }
 
-// textOf is what a reader of a page sees of it, with single blanks.
-func textOf(t testing.TB, body string) string {
+// readText is what a reader of a page sees of it, with single blanks.
+func readText(t testing.TB, body string) string {
 	t.Helper()
 	root, err := html.Parse(strings.NewReader(body))
 	if err != nil {
 		t.Fatal(err)
 	}
-	return words(root)
+	return spoken(root)
 }
 
 func count[T comparable](all []T, one T) (n int) {

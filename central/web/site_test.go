@@ -16,7 +16,7 @@ import (
 
 func TestPagesThatAreForEverybodyAreSound(t *testing.T) {
 	d := deskOf(t, fleetAPI(), identity.Viewer, nil)
-	d.site.live.source = fakeSource{&centralv1.FleetStatus{Summary: "All is well. " + hostile, Nodes: someNodes(), Warnings: []string{hostile}}}
+	d.site.live.source = stillFleet{&centralv1.FleetStatus{Summary: "All is well. " + hostile, Nodes: someNodes(), Warnings: []string{hostile}}}
 	d.shows(d.get("/"), http.StatusOK, "All is well.", "msk1", hostile)
 	d.shows(d.get("/nowhere"), http.StatusNotFound, "There is no page at /nowhere.")
 	stranger := deskOf(t, fleetAPI(), identity.Viewer, nil)
