@@ -174,7 +174,7 @@ func planRequest(values url.Values) (*centralv1.AddWindowRequest, map[string]str
 	return r, faults
 }
 
-// said by the API are errors of one line each; these beginnings say of which field.
+// faultOf has how lines of the API's errors begin, and of which field those are.
 var faultOf = []struct{ begins, field string }{
 	{"--start: ", "at"}, {"--for: ", "lasts"}, {"--lead: ", "lead"}, {"--reason: ", "reason"},
 	{"the start", "at"}, {"the length", "lasts"}, {"the lead", "lead"}, {"the reason", "reason"}, {"a reason", "reason"}, {"the ticket", "ticket"},
