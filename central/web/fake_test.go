@@ -29,7 +29,7 @@ var testNow = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 type fakeAPI struct {
 	centralv1.FleetClient
 	answers map[reflect.Type]proto.Message
-	err     error // for all but ListNodes, ListWindows and GetFleet
+	err     error // for all but those that pages are made of
 	readErr error // for those
 
 	mu    sync.Mutex
@@ -52,7 +52,7 @@ func fakeCall[Resp proto.Message](f *fakeAPI, request proto.Message) (Resp, erro
 	f.mu.Unlock()
 	err := f.err
 	switch request.(type) {
-	case *centralv1.ListNodesRequest, *centralv1.ListWindowsRequest, *centralv1.GetFleetRequest:
+	case *centralv1.ListNodesRequest, *centralv1.ListWindowsRequest, *centralv1.GetFleetRequest, *centralv1.GetNodeRequest, *centralv1.ListFleetOverridesRequest:
 		err = f.readErr
 	}
 	if err != nil {

@@ -5,6 +5,7 @@ import (
 	"html/template"
 	"maps"
 	"math"
+	"net/url"
 	"slices"
 	"strconv"
 	"strings"
@@ -24,6 +25,8 @@ var funcs = template.FuncMap{
 	"percent":  percent,
 	"clock":    clock,
 	"stamp":    func(t *timestamppb.Timestamp) template.HTML { return clock(t.AsTime()) },
+	"node":     func(name string) string { return toNode(name).Href },
+	"window":   func(id string) string { return "/maintenance/" + url.PathEscape(id) },
 	"words":    words,
 	"milli":    func(seconds float64) float64 { return 1000 * seconds },
 	"verbs":    func() []string { return []string{"drain", "withdraw", "announce"} },

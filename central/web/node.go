@@ -110,7 +110,8 @@ func (s *Site) showNode(w http.ResponseWriter, r *http.Request, code int, fault 
 			forms.Words = append(forms.Words, o)
 		}
 	}
-	s.show(w, r, code, "node", layout{Title: name, Section: "fleet", Part: "/part/nodes/" + url.PathEscape(name), Live: template.HTML(text), Body: forms})
+	s.show(w, r, code, "node", layout{Title: name, Section: "fleet", Part: "/part/nodes/" + url.PathEscape(name), Live: template.HTML(text), Body: forms,
+		Writing: layout{Who: peerOf(r)}.May()})
 }
 
 func (s *Site) nodePart(w http.ResponseWriter, r *http.Request) {

@@ -27,6 +27,8 @@ type layout struct {
 	// Part is where the content of the page comes from when the fleet has changed; empty:
 	// it does not change.
 	Part string
+	// Writing: there is a form on the page, which loading it anew would empty.
+	Writing bool
 	// Live is that content, drawn; nil: Body stands for all.
 	Live template.HTML
 	Body any
