@@ -14,6 +14,7 @@ import (
 	"github.com/catchment-bgp/catchment/cmd/catchment/internal/labcmd"
 	"github.com/catchment-bgp/catchment/cmd/catchment/internal/nocmd"
 	"github.com/catchment-bgp/catchment/cmd/catchment/internal/simcmd"
+	"github.com/catchment-bgp/catchment/cmd/catchment/internal/topcmd"
 )
 
 // run is the whole program: it returns the exit code. Cancelling ctx is what
@@ -30,7 +31,8 @@ func rootOf(env *cli.Env) *cobra.Command {
 		edgecmd.New(env))
 	client := centre.New()
 	root.AddCommand(nocmd.New(env, client)...)
-	root.AddCommand(communitycmd.New(env, client), demoCommand(env), healthcmd.New(env, client), labcmd.New(env), simcmd.New(env), versionCommand(env))
+	root.AddCommand(communitycmd.New(env, client), demoCommand(env), healthcmd.New(env, client), labcmd.New(env), simcmd.New(env),
+		topcmd.New(env, client), versionCommand(env))
 	client.Flags(root, env.Getenv)
 	versionFlag(root)
 	return root
