@@ -110,9 +110,7 @@ func TestTopOnATerminalFromStartToQuit(t *testing.T) {
 	if after := p.settings(t); after != before {
 		t.Errorf("the terminal's settings are %+v, were %+v", after, before)
 	}
-	if !strings.HasSuffix(p.written(), leaveScreen) {
-		t.Errorf("the last that was written is %q", p.written()[max(0, len(p.written())-60):])
-	}
+	p.awaitLeft(t)
 }
 
 func TestSignalsGiveTheTerminalBack(t *testing.T) {
@@ -132,9 +130,10 @@ func TestSignalsGiveTheTerminalBack(t *testing.T) {
 			if err := c.Wait(); err != nil || stderr.Len() > 0 {
 				t.Errorf("%v, %q", err, stderr.String())
 			}
-			if p.settings(t) != before || !strings.HasSuffix(p.written(), leaveScreen) {
+			if p.settings(t) != before {
 				t.Error("the terminal is not as it was")
 			}
+			p.awaitLeft(t)
 		})
 	}
 }
@@ -162,12 +161,7 @@ func TestAPanicGivesTheTerminalBack(t *testing.T) {
 	if p.settings(t) != before {
 		t.Error("the terminal is not as it was")
 	}
-	eventually(t, func() string {
-		if strings.HasSuffix(p.written(), leaveScreen) {
-			return ""
-		}
-		return "the other screen is not left"
-	})
+	p.awaitLeft(t)
 }
 
 func TestAWriteErrorGivesTheTerminalBack(t *testing.T) {

@@ -131,6 +131,17 @@ func (p *pty) await(t *testing.T, texts ...string) {
 	})
 }
 
+// awaitLeft waits until the last that was written gives the terminal back.
+func (p *pty) awaitLeft(t *testing.T) {
+	t.Helper()
+	eventually(t, func() string {
+		if all := p.written(); !strings.HasSuffix(all, leaveScreen) {
+			return fmt.Sprintf("the last that was written is %q", all[max(0, len(all)-60):])
+		}
+		return ""
+	})
+}
+
 // eventually polls until check has nothing to say.
 func eventually(t *testing.T, check func() string) {
 	t.Helper()
