@@ -9,6 +9,7 @@ import (
 	"github.com/catchment-bgp/catchment/cmd/catchment/internal/centre"
 	"github.com/catchment-bgp/catchment/cmd/catchment/internal/cli"
 	"github.com/catchment-bgp/catchment/cmd/catchment/internal/communitycmd"
+	"github.com/catchment-bgp/catchment/cmd/catchment/internal/doctorcmd"
 	"github.com/catchment-bgp/catchment/cmd/catchment/internal/edgecmd"
 	"github.com/catchment-bgp/catchment/cmd/catchment/internal/healthcmd"
 	"github.com/catchment-bgp/catchment/cmd/catchment/internal/labcmd"
@@ -31,7 +32,7 @@ func rootOf(env *cli.Env) *cobra.Command {
 		edgecmd.New(env))
 	client := centre.New()
 	root.AddCommand(nocmd.New(env, client)...)
-	root.AddCommand(communitycmd.New(env, client), demoCommand(env), healthcmd.New(env, client), labcmd.New(env), simcmd.New(env),
+	root.AddCommand(communitycmd.New(env, client), demoCommand(env), doctorcmd.New(env, client), healthcmd.New(env, client), labcmd.New(env), simcmd.New(env),
 		topcmd.New(env, client), versionCommand(env))
 	client.Flags(root, env.Getenv)
 	versionFlag(root)
