@@ -15,6 +15,7 @@ import (
 	"github.com/catchment-bgp/catchment/cmd/catchment/internal/labcmd"
 	"github.com/catchment-bgp/catchment/cmd/catchment/internal/nocmd"
 	"github.com/catchment-bgp/catchment/cmd/catchment/internal/simcmd"
+	"github.com/catchment-bgp/catchment/cmd/catchment/internal/supportcmd"
 	"github.com/catchment-bgp/catchment/cmd/catchment/internal/topcmd"
 )
 
@@ -33,7 +34,7 @@ func rootOf(env *cli.Env) *cobra.Command {
 	client := centre.New()
 	root.AddCommand(nocmd.New(env, client)...)
 	root.AddCommand(communitycmd.New(env, client), demoCommand(env), doctorcmd.New(env, client), healthcmd.New(env, client), labcmd.New(env), simcmd.New(env),
-		topcmd.New(env, client), versionCommand(env))
+		supportcmd.New(env, client, versionText()), topcmd.New(env, client), versionCommand(env))
 	client.Flags(root, env.Getenv)
 	versionFlag(root)
 	return root

@@ -7,8 +7,10 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/catchment-bgp/catchment/edge/config"
@@ -31,6 +33,8 @@ type Loaded struct {
 	EnvFile   string
 	Variables map[string]string
 	Unset     []string
+	// Secrets are all values of EnvFile, also of what the configuration does not name.
+	Secrets []string
 }
 
 // LoadEdge reads a node's configuration. ${NAME} comes from the environment or, as the
@@ -49,6 +53,9 @@ func LoadEdge(path string, getenv func(string) string) (*Loaded, error) {
 	fromFile := map[string]string{}
 	if text, err := readLimited(l.EnvFile); err == nil {
 		fromFile = environment(text)
+		for _, name := range slices.Sorted(maps.Keys(fromFile)) {
+			l.Secrets = append(l.Secrets, fromFile[name])
+		}
 	}
 	var problems []config.Problem
 	l.Config, problems, err = config.Parse(path, l.Text, config.Options{

@@ -132,8 +132,9 @@ func ofProcess(d *doctor.Daemon, pid int32) (uid string) {
 	return uid
 }
 
-// installed asks the program that a restart would start for its version.
-func installed(ctx context.Context, program string) string {
+// Installed asks the program that a restart would start for its version; empty: it does
+// not say.
+func Installed(ctx context.Context, program string) string {
 	path, err := exec.LookPath(program)
 	if err != nil {
 		return ""

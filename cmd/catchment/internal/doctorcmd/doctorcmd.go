@@ -103,7 +103,7 @@ func Node(ctx context.Context, o Options) []doctor.Result {
 	}
 	var uid string
 	n.Daemon, uid = askDaemon(ctx, o.Edge, l)
-	n.Daemon.Installed = installed(ctx, "catchment-edge")
+	n.Daemon.Installed = Installed(ctx, "catchment-edge")
 	n.Unit = unitText("catchment-edge.service")
 	kernel(n)
 	if l.Config == nil {
