@@ -3,6 +3,7 @@ module github.com/catchment-bgp/catchment
 go 1.26.0
 
 require (
+	github.com/cpuguy83/go-md2man/v2 v2.0.7
 	github.com/go-viper/mapstructure/v2 v2.5.0
 	github.com/godbus/dbus/v5 v5.2.4
 	github.com/google/nftables v0.3.0
@@ -27,10 +28,7 @@ require (
 	pgregory.net/rapid v1.3.0
 )
 
-require (
-	github.com/cpuguy83/go-md2man/v2 v2.0.7 // indirect
-	github.com/russross/blackfriday/v2 v2.1.0 // indirect
-)
+require github.com/russross/blackfriday/v2 v2.1.0 // indirect
 
 require (
 	github.com/aclements/go-moremath v0.0.0-20210112150236-f10218a38794 // indirect
