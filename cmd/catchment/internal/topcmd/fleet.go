@@ -91,7 +91,10 @@ func (s fleetSource) fullest(links []*centralv1.LinkReport) gauge {
 		if !l.GetKnown() || !(l.GetCapacity() > 0) { // NaN too
 			continue
 		}
-		g := gauge{known: true, stale: l.GetStale(), value: l.GetLoad() / l.GetCapacity(), target: s.target}
+		g := gauge{known: true, stale: l.GetStale(), value: l.GetLoad() / l.GetCapacity(), target: l.GetTarget()}
+		if !(g.target > 0) { // it does not say, or it is of an older version
+			g.target = s.target
+		}
 		if len(links) > 1 {
 			g.name = l.GetName()
 		}

@@ -95,7 +95,7 @@ func theFleet() *centralv1.FleetStatus {
 			{Name: "msk2", Site: "moscow", State: "withdrawn", Reason: "maintenance", Connected: true, Sessions: up("a"), Services: service("withdrawn", "maintenance", "window w-1"),
 				Links: []*centralv1.LinkReport{link("transit-a", 0)}, Windows: []*centralv1.WindowReport{{Id: "w-1", Phase: "safe"}}},
 			{Name: "spb1", Site: "spb", State: "steered", Reason: "load", Connected: true, Sessions: append(up("a"), &centralv1.NeighborReport{Name: "b", Session: "connect"}),
-				Links: []*centralv1.LinkReport{link("transit-a", 0.97)}, Services: service("steered", "load", "transit-a at 97%")},
+				Links: []*centralv1.LinkReport{{Name: "transit-a", Load: 9.7e9, Capacity: 1e10, Known: true, Target: 0.5}}, Services: service("steered", "load", "transit-a at 97%")},
 			{Name: "東京1", Site: "東京", State: "announced", Reason: "normal", Connected: true, Sessions: up("a"), Services: service("announced", "normal", ""),
 				Links: []*centralv1.LinkReport{{Name: "a", Load: 3e9, Capacity: 1e10, Known: true, Stale: true}}},
 			{Name: "old", State: "unseen", Reason: "", Connected: false},
