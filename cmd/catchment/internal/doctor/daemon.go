@@ -58,7 +58,7 @@ func (r *report) rights(n *Node) {
 			r.add(Fail, check, fmt.Sprintf("the daemon lacks %s, for %s", capNames[c], what), mend)
 		case n.Unit == "":
 			r.skip(check, "%s is needed for %s; neither a daemon nor its unit is here", capNames[c], what)
-		case ambient(n.Unit, capNames[c]) || unitUser(n.Unit) == "root":
+		case ambient(n.Unit, capNames[c]) || UnitUser(n.Unit) == "root":
 			r.ok(check, "the unit gives %s, for %s", capNames[c], what)
 		default:
 			r.add(Fail, check, fmt.Sprintf("the unit does not give %s, for %s", capNames[c], what), mend)
@@ -78,8 +78,8 @@ func ambient(unit, name string) bool {
 	return has
 }
 
-// unitUser is whom the unit runs as.
-func unitUser(unit string) string {
+// UnitUser is whom a systemd unit runs its program as, by the text of the unit.
+func UnitUser(unit string) string {
 	user := "root"
 	for line := range strings.Lines(unit) {
 		if value, ok := strings.CutPrefix(strings.TrimSpace(line), "User="); ok {

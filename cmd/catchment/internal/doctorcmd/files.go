@@ -8,7 +8,6 @@ import (
 	"path/filepath"
 	"slices"
 	"strconv"
-	"strings"
 	"syscall"
 	"time"
 
@@ -113,13 +112,7 @@ func userOf(unit, usual string) string {
 	if unit == "" {
 		return usual
 	}
-	name := "root"
-	for line := range strings.Lines(unit) {
-		if value, ok := strings.CutPrefix(strings.TrimSpace(line), "User="); ok && value != "" {
-			name = value
-		}
-	}
-	return name
+	return doctor.UnitUser(unit)
 }
 
 // certs describes the first certificate of each file.
