@@ -18,7 +18,7 @@ export GOFLAGS := $(strip $(GOFLAGS) -buildvcs=false)
 # Tagged tests are checked like all others.
 TAGS := data
 
-.PHONY: build demo lab-tour deps test compose-test images lint bench bench-go bench-failover bench-idle bench-central bench-community fuzz soak data generate clean help
+.PHONY: build demo lab-tour deps test compose-test images lint bench bench-go bench-failover bench-idle bench-central bench-community fuzz soak data generate man completions clean help
 .DEFAULT_GOAL := build
 
 build: ## bin/catchment, bin/catchment-edge and bin/catchment-central, static
@@ -91,6 +91,15 @@ generate: ## Go from the .proto files
 	PATH='$(CURDIR)/bin/tools':"$$PATH" protoc -I api --go_out=api --go_opt=paths=source_relative \
 		--go-grpc_out=api --go-grpc_opt=paths=source_relative \
 		--grpc-gateway_out=api --grpc-gateway_opt=paths=source_relative,grpc_api_configuration=api/central/v1/gateway.yaml $$(cd api && find . -name '*.proto' | sed 's,^\./,,' | sort)
+
+man: build ## dist/man: man pages, dated by the last commit
+	SOURCE_DATE_EPOCH=$${SOURCE_DATE_EPOCH:-$$(git log -1 --format=%ct)} bin/catchment man dist/man
+
+completions: build ## dist/completions: for bash, zsh and fish
+	mkdir -p dist/completions/bash dist/completions/zsh dist/completions/fish
+	bin/catchment completion bash > dist/completions/bash/catchment
+	bin/catchment completion zsh > dist/completions/zsh/_catchment
+	bin/catchment completion fish > dist/completions/fish/catchment.fish
 
 clean: ## remove what build and generate leave in bin
 	rm -rf bin

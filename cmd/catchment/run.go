@@ -9,11 +9,15 @@ import (
 	"github.com/catchment-bgp/catchment/cmd/catchment/internal/centre"
 	"github.com/catchment-bgp/catchment/cmd/catchment/internal/cli"
 	"github.com/catchment-bgp/catchment/cmd/catchment/internal/communitycmd"
+	"github.com/catchment-bgp/catchment/cmd/catchment/internal/doctorcmd"
 	"github.com/catchment-bgp/catchment/cmd/catchment/internal/edgecmd"
 	"github.com/catchment-bgp/catchment/cmd/catchment/internal/healthcmd"
 	"github.com/catchment-bgp/catchment/cmd/catchment/internal/labcmd"
+	"github.com/catchment-bgp/catchment/cmd/catchment/internal/mancmd"
 	"github.com/catchment-bgp/catchment/cmd/catchment/internal/nocmd"
 	"github.com/catchment-bgp/catchment/cmd/catchment/internal/simcmd"
+	"github.com/catchment-bgp/catchment/cmd/catchment/internal/supportcmd"
+	"github.com/catchment-bgp/catchment/cmd/catchment/internal/topcmd"
 )
 
 // run is the whole program: it returns the exit code. Cancelling ctx is what
@@ -30,7 +34,8 @@ func rootOf(env *cli.Env) *cobra.Command {
 		edgecmd.New(env))
 	client := centre.New()
 	root.AddCommand(nocmd.New(env, client)...)
-	root.AddCommand(communitycmd.New(env, client), demoCommand(env), healthcmd.New(env, client), labcmd.New(env), simcmd.New(env), versionCommand(env))
+	root.AddCommand(communitycmd.New(env, client), demoCommand(env), doctorcmd.New(env, client), healthcmd.New(env, client), labcmd.New(env), mancmd.New(env, rootOf), simcmd.New(env),
+		supportcmd.New(env, client, versionText()), topcmd.New(env, client), versionCommand(env))
 	client.Flags(root, env.Getenv)
 	versionFlag(root)
 	return root

@@ -10,6 +10,7 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	edgev1 "github.com/catchment-bgp/catchment/api/edge/v1"
+	"github.com/catchment-bgp/catchment/cmd/catchment/internal/output"
 )
 
 // contract.json is what scripts were promised: its keys, and the types of its
@@ -123,7 +124,7 @@ func FuzzTablesTakeAnyStatus(f *testing.F) {
 		if err := (statusView{now: now, coloured: true}).write(out, m); err != nil || out.String() == "" {
 			t.Errorf("error %v, %d octets", err, len(out.String()))
 		}
-		if err := (&changes{w: out, now: func() time.Time { return now }}).show(m); err != nil {
+		if err := (&changes{output.Changes{W: out, Now: func() time.Time { return now }}}).show(m); err != nil {
 			t.Error(err)
 		}
 	})

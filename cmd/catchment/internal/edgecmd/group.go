@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"io"
-	"net"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -12,39 +11,25 @@ import (
 
 	"github.com/catchment-bgp/catchment/cmd/catchment/internal/cli"
 	"github.com/catchment-bgp/catchment/cmd/catchment/internal/exit"
+	"github.com/catchment-bgp/catchment/cmd/catchment/internal/node"
 	"github.com/catchment-bgp/catchment/cmd/catchment/internal/output"
 )
 
-// DefaultEdge is where a node's local API is unless --edge or CATCHMENT_EDGE
-// says otherwise.
-const DefaultEdge = "unix:///run/catchment/edge.sock"
-
-const (
-	answerWithin = 10 * time.Second
-	redrawEvery  = time.Second
-)
+const redrawEvery = time.Second
 
 // group is what all verbs share.
 type group struct {
-	env     *cli.Env
-	address string
-	format  output.Format
-	timeout time.Duration // of every call but a watch
-	redraw  time.Duration // of a watch on a terminal
-	dial    func(ctx context.Context, path string) (net.Conn, error)
+	env    *cli.Env
+	node   *node.Client
+	format output.Format
+	redraw time.Duration // of a watch on a terminal
 }
 
 // New returns the command `edge`.
 func New(env *cli.Env) *cobra.Command { return newGroup(env).command() }
 
 func newGroup(env *cli.Env) *group {
-	return &group{
-		env: env, format: output.Table, timeout: answerWithin, redraw: redrawEvery,
-		dial: func(ctx context.Context, path string) (net.Conn, error) {
-			var d net.Dialer
-			return d.DialContext(ctx, "unix", path)
-		},
-	}
+	return &group{env: env, node: node.New(), format: output.Table, redraw: redrawEvery}
 }
 
 func (g *group) command() *cobra.Command {
@@ -59,12 +44,8 @@ func (g *group) command() *cobra.Command {
 			"  catchment edge announce video --reason 'the check is wrong' --for 2h"),
 		g.auto(), g.pin(), g.unpin(), g.plan(), g.apply(), g.confirm(), g.rollback())
 
-	address := g.env.Getenv("CATCHMENT_EDGE")
-	if address == "" {
-		address = DefaultEdge
-	}
 	flags := cmd.PersistentFlags()
-	flags.StringVar(&g.address, "edge", address, "socket (`unix:PATH`) of the node's local API (env CATCHMENT_EDGE)")
+	g.node.Flag(flags, g.env.Getenv)
 	flags.VarP(&g.format, "output", "o", "how to print")
 	// It fails for a flag that does not exist only.
 	_ = cmd.RegisterFlagCompletionFunc("output", cobra.FixedCompletions(output.Formats(), cobra.ShellCompDirectiveNoFileComp))
@@ -96,4 +77,9 @@ func show[M proto.Message](g *group, m M, t table[M]) error {
 		return fmt.Errorf("the node has answered, but the answer cannot be written: %w", err)
 	}
 	return nil
+}
+
+// call asks the node once.
+func call[Req, Resp any](ctx context.Context, g *group, m node.Method[Req, Resp], request Req) (Resp, error) {
+	return node.Call(ctx, g.node, m, request)
 }

@@ -2,27 +2,22 @@ package edgecmd
 
 import (
 	"fmt"
-	"maps"
-	"slices"
 	"strings"
 
 	edgev1 "github.com/catchment-bgp/catchment/api/edge/v1"
+	"github.com/catchment-bgp/catchment/cmd/catchment/internal/output"
 )
 
-// subject is something that a watch has a line about. Its text has no clock
-// time and no figure that moves by itself, so that it changes with news only.
-type subject struct{ name, text string }
-
-func subjects(m *edgev1.StatusResponse) []subject {
-	out := []subject{{"node " + m.GetNode(), nodeText(m)}}
+// Subjects is what a watch of a node has lines about. m is printable.
+func Subjects(m *edgev1.StatusResponse) []output.Subject {
+	out := []output.Subject{{Name: "node " + m.GetNode(), Text: nodeText(m)}}
 	for _, l := range m.GetLinks() {
-		out = append(out, subject{"link " + l.GetName(), linkNews(l)})
+		out = append(out, output.Subject{Name: "link " + l.GetName(), Text: linkNews(l)})
 	}
 	for _, s := range m.GetServices() {
-		out = append(out, subject{"service " + s.GetName(), serviceText(s)})
+		out = append(out, output.Subject{Name: "service " + s.GetName(), Text: serviceText(s)})
 		for _, n := range s.GetNeighbors() {
-			out = append(out, subject{
-				"service " + s.GetName() + " at " + n.GetName(), neighborText(s, n)})
+			out = append(out, output.Subject{Name: "service " + s.GetName() + " at " + n.GetName(), Text: neighborText(s, n)})
 		}
 	}
 	return out
@@ -127,5 +122,3 @@ func overrideText(o *edgev1.Override) string {
 	}
 	return fmt.Sprintf("%s: %s", text, o.GetReason())
 }
-
-func sortedKeys(m map[string]string) []string { return slices.Sorted(maps.Keys(m)) }

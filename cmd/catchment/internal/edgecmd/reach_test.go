@@ -48,7 +48,7 @@ func TestForbiddenSocketIsExplained(t *testing.T) {
 		t.Fatal(err)
 	}
 	s := at(path)
-	s.tweak = func(g *group) { g.dial = dialUnprivileged }
+	s.tweak = func(g *group) { g.node.Dial = dialUnprivileged }
 	r := s.run(limited(t), "status")
 	if r.code != exit.Failed || !strings.Contains(r.stderr, "no permission to open socket "+path+": become a member of the group") {
 		t.Errorf("exit %d, stderr %q", r.code, r.stderr)
@@ -88,7 +88,7 @@ func TestPathThatIsNoSocketIsExplained(t *testing.T) {
 
 func TestSilentNodeMeetsTheDeadline(t *testing.T) {
 	s := at((&fakeEdge{hang: true}).serve(t))
-	s.tweak = func(g *group) { g.timeout = 50 * time.Millisecond }
+	s.tweak = func(g *group) { g.node.Timeout = 50 * time.Millisecond }
 	r := s.run(limited(t), "drain", "video", "--reason", "r")
 	if r.code != exit.Failed || !strings.Contains(r.stderr, "did not answer within 50ms: a change may have been made") {
 		t.Errorf("exit %d, stderr %q", r.code, r.stderr)
@@ -96,8 +96,8 @@ func TestSilentNodeMeetsTheDeadline(t *testing.T) {
 }
 
 func TestEveryCallHasADeadlineOfTenSeconds(t *testing.T) {
-	if g := newGroup(&cli.Env{}); g.timeout != 10*time.Second {
-		t.Errorf("timeout %s", g.timeout)
+	if g := newGroup(&cli.Env{}); g.node.Timeout != 10*time.Second {
+		t.Errorf("timeout %s", g.node.Timeout)
 	}
 }
 

@@ -12,7 +12,7 @@ import (
 )
 
 // completeWithin is how long a shell waits for proposals.
-const completeWithin = 2 * time.Second
+const completeWithin = time.Second
 
 func (g *group) status() *cobra.Command {
 	var watch bool
@@ -37,6 +37,11 @@ func (g *group) status() *cobra.Command {
 	}
 	cmd.Flags().BoolVarP(&watch, "watch", "w", false, "go on, and show each change")
 	return cmd
+}
+
+// WriteStatus writes a status for people, as `catchment edge status` does. m is printable.
+func WriteStatus(w io.Writer, m *edgev1.StatusResponse, now time.Time) error {
+	return statusView{now: now}.write(w, m)
 }
 
 func (g *group) statusTable(w io.Writer, m *edgev1.StatusResponse) error {

@@ -2,7 +2,6 @@ package edgecmd
 
 import (
 	"bytes"
-	"fmt"
 	"io"
 	"time"
 
@@ -25,7 +24,7 @@ func (g *group) view() view {
 	case g.env.Terminal:
 		return &screen{group: g}
 	}
-	return &changes{w: w, now: g.env.Now}
+	return &changes{output.Changes{W: w, Now: g.env.Now}}
 }
 
 // documents shows each status as a document of its own.
@@ -84,33 +83,13 @@ func (s *screen) ticks() (<-chan time.Time, func()) {
 }
 
 // changes writes one line for each subject that is not as it was.
-type changes struct {
-	w     io.Writer
-	now   func() time.Time
-	known map[string]string
-}
+type changes struct{ output.Changes }
 
 func (c *changes) show(m *edgev1.StatusResponse) error {
 	if m == nil {
 		return nil
 	}
-	var out bytes.Buffer
-	stamp := c.now().UTC().Format(time.RFC3339)
-	known := map[string]string{}
-	for _, s := range subjects(output.Printable(m)) {
-		known[s.name] = s.text
-		if c.known[s.name] != s.text {
-			fmt.Fprintf(&out, "%s %s: %s\n", stamp, s.name, s.text)
-		}
-	}
-	for _, name := range sortedKeys(c.known) {
-		if _, ok := known[name]; !ok {
-			fmt.Fprintf(&out, "%s %s: gone\n", stamp, name)
-		}
-	}
-	c.known = known
-	_, err := c.w.Write(out.Bytes())
-	return err
+	return c.Show(Subjects(output.Printable(m)))
 }
 
 func (*changes) ticks() (<-chan time.Time, func()) { return nil, func() {} }

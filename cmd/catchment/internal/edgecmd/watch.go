@@ -8,6 +8,7 @@ import (
 	"time"
 
 	edgev1 "github.com/catchment-bgp/catchment/api/edge/v1"
+	"github.com/catchment-bgp/catchment/cmd/catchment/internal/node"
 )
 
 // update is what the stream gave: a status, or the error that ended it.
@@ -18,16 +19,16 @@ type update struct {
 
 // watch shows each status that the node sends until ctx ends, which is no error.
 func (g *group) watch(ctx context.Context) error {
-	c, err := g.connect()
+	c, err := g.node.Connect()
 	if err != nil {
 		return err
 	}
-	defer c.close()
+	defer c.Close()
 	streaming, cancel := context.WithCancel(ctx)
 	defer cancel()
 	stream, err := c.Watch(streaming, &edgev1.StatusRequest{})
 	if err != nil {
-		return c.watchEnd(ctx, err)
+		return watchEnd(ctx, c, err)
 	}
 	updates := make(chan update)
 	go receive(streaming, stream.Recv, updates)
@@ -39,7 +40,7 @@ func (g *group) watch(ctx context.Context) error {
 		select {
 		case u := <-updates:
 			if u.err != nil {
-				return c.watchEnd(ctx, u.err)
+				return watchEnd(ctx, c, u.err)
 			}
 			if err := view.show(u.status); err != nil {
 				return fmt.Errorf("the status cannot be written: %w", err)
@@ -69,14 +70,14 @@ func receive(ctx context.Context, next func() (*edgev1.StatusResponse, error), t
 	}
 }
 
-func (c *client) watchEnd(ctx context.Context, err error) error {
+func watchEnd(ctx context.Context, c *node.Conn, err error) error {
 	switch {
 	case ctx.Err() != nil:
 		return nil
 	case errors.Is(err, io.EOF):
-		return fmt.Errorf("catchment-edge on %s ended the watch: it is stopping", c.path)
+		return fmt.Errorf("catchment-edge on %s ended the watch: it is stopping", c.Path)
 	}
-	return c.explain(err)
+	return c.Explain(err)
 }
 
 // view shows one status after the other.

@@ -13,6 +13,7 @@ import (
 
 	edgev1 "github.com/catchment-bgp/catchment/api/edge/v1"
 	"github.com/catchment-bgp/catchment/cmd/catchment/internal/exit"
+	"github.com/catchment-bgp/catchment/cmd/catchment/internal/output"
 )
 
 // plainText ends a colour.
@@ -162,13 +163,13 @@ func TestWatchFailsWhenTheNodeEndsIt(t *testing.T) {
 }
 
 func TestWatchHasNoDeadline(t *testing.T) {
-	s := shell{tweak: func(g *group) { g.timeout = time.Nanosecond }}
+	s := shell{tweak: func(g *group) { g.node.Timeout = time.Nanosecond }}
 	watched(t, s, "\n", `"warnings":[]`, "-o", "json")
 }
 
 func TestWatchIsSilentWithoutNews(t *testing.T) {
 	out := newTap()
-	c := &changes{w: out, now: func() time.Time { return now }}
+	c := &changes{output.Changes{W: out, Now: func() time.Time { return now }}}
 	first, second := twoStatuses()
 	for _, m := range []*edgev1.StatusResponse{first, first, second} {
 		if err := c.show(m); err != nil {

@@ -42,8 +42,27 @@ func newLab(env *cli.Env, options func() (runner.Options, error)) *cobra.Command
 	group := cli.Group("lab", "Run topologies of real routers on this machine",
 		"lab starts containerlab topologies of real routers and catchment nodes, each node in\nnamespaces of its own, and asks them. It needs root; nothing runs beside the nodes.",
 		l.up(), l.down(), l.exec(), l.list(), l.lg(l.nodesOf), l.graph(l.nodesOf), l.init())
+	for _, c := range group.Commands() {
+		if c.ValidArgsFunction == nil && strings.Contains(c.Use, "FILE") {
+			c.ValidArgsFunction = l.complete
+		}
+	}
 	group.PersistentFlags().StringVar(&l.runtime, "runtime", l.runtime, "who makes the nodes: `namespaces|docker` (docker: containerlab does)")
 	return group
+}
+
+// complete proposes files for the first argument, and the topology's nodes where one is
+// to be named.
+func (l *lab) complete(c *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
+	switch {
+	case len(args) == 0:
+		return []string{"yml", "yaml"}, cobra.ShellCompDirectiveFilterFileExt
+	case len(args) == 1 && strings.Contains(c.Use, "NODE"):
+		if t, err := l.load(args[0]); err == nil { // a completion has nowhere to say why not
+			return names(t), cobra.ShellCompDirectiveNoFileComp
+		}
+	}
+	return nil, cobra.ShellCompDirectiveNoFileComp
 }
 
 // oneFile refuses any other number of arguments than one file.

@@ -73,7 +73,7 @@ var requests = map[string]proto.Message{
 	"UntagNode": &centralv1.UntagNodeRequest{}, "SetNode": &centralv1.SetNodeRequest{}, "CreateJoinToken": &centralv1.CreateJoinTokenRequest{},
 	"AddWindow": &centralv1.AddWindowRequest{}, "ListWindows": &centralv1.ListWindowsRequest{}, "GetWindow": &centralv1.GetWindowRequest{},
 	"EndWindow": &centralv1.EndWindowRequest{}, "CancelWindow": &centralv1.CancelWindowRequest{}, "ImportWindows": &centralv1.ImportWindowsRequest{},
-	"ConfirmWindow": &centralv1.ConfirmWindowRequest{}, "GetFleet": &centralv1.GetFleetRequest{}, "Freeze": &centralv1.FreezeRequest{},
+	"ConfirmWindow": &centralv1.ConfirmWindowRequest{}, "GetFleet": &centralv1.GetFleetRequest{}, "ListFleetOverrides": &centralv1.ListFleetOverridesRequest{}, "Freeze": &centralv1.FreezeRequest{},
 	"Thaw": &centralv1.ThawRequest{}, "ListGrants": &centralv1.ListGrantsRequest{}, "RevokeGrant": &centralv1.RevokeGrantRequest{},
 	"Plan": &centralv1.PlanRequest{}, "History": &centralv1.HistoryRequest{}, "ListAudit": &centralv1.ListAuditRequest{},
 	"VerifyAudit": &centralv1.VerifyAuditRequest{}, "SetFleetOverride": &centralv1.SetFleetOverrideRequest{},

@@ -30,7 +30,11 @@ type group struct {
 // New returns the commands, which speak to the centre through client.
 func New(env *cli.Env, client *centre.Client) []*cobra.Command {
 	g := &group{Client: client, env: env, format: output.Table}
-	return []*cobra.Command{g.node(), g.maintenance(), g.fleet(), g.audit(), g.central(), g.pki()}
+	out := []*cobra.Command{g.node(), g.maintenance(), g.fleet(), g.audit(), g.central(), g.pki()}
+	for _, cmd := range out[:3] {
+		g.complete(cmd)
+	}
+	return out
 }
 
 // holder is a command that holds others, whose answers have formats.

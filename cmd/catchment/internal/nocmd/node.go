@@ -21,7 +21,7 @@ func (g *group) node() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			return show(g, n, nodeText)
+			return show(g, n, NodeText)
 		}),
 		g.tag(), g.untag(),
 		g.setNode("disable NODE", "Take a node out until it is enabled again", "catchment node disable msk1 --reason 'rack is moved'", true, func(r *centralv1.SetNodeRequest) { r.Disabled = new(bool); *r.Disabled = true }),
@@ -79,7 +79,8 @@ func tagsText(n *centralv1.Node) string {
 	return strings.Join(out, " ")
 }
 
-func nodeText(w io.Writer, n *centralv1.Node) {
+// NodeText writes a node in full, as `catchment node show` does. n is printable.
+func NodeText(w io.Writer, n *centralv1.Node) {
 	fmt.Fprintf(w, "%s  %s", n.GetName(), n.GetState())
 	if n.GetReason() != "" {
 		fmt.Fprintf(w, " (%s)", n.GetReason())
@@ -139,7 +140,7 @@ func (g *group) tag() *cobra.Command {
 				g.warn([]string{"routes carry " + t.GetValue() + " from " + clock(t.GetAfter()) + " on: neighbours have seen them change often of late, and could damp them"})
 			}
 		}
-		return show(g, n, nodeText)
+		return show(g, n, NodeText)
 	})
 	cmd.Flags().StringVar(&r.Meaning, "meaning", "", "what (`TEXT`) the tag tells others (needed)")
 	cmd.Flags().BoolVar(&r.Shared, "shared", false, "also if another node has it")
@@ -154,7 +155,7 @@ func (g *group) untag() *cobra.Command {
 		if err != nil {
 			return err
 		}
-		return show(g, n, nodeText)
+		return show(g, n, NodeText)
 	})
 	y.flags(cmd.Flags(), false)
 	return cmd
@@ -174,7 +175,7 @@ func (g *group) setNode(use, short, example string, lowers bool, say func(*centr
 		if err != nil {
 			return spare(err, override || !lowers, overrideFlag)
 		}
-		return show(g, n, nodeText)
+		return show(g, n, NodeText)
 	})
 	y.flags(cmd.Flags(), true)
 	if lowers {

@@ -3,7 +3,6 @@ package output
 import (
 	"io"
 	"strings"
-	"unicode/utf8"
 )
 
 // Colour is the colour of a cell's text.
@@ -66,17 +65,17 @@ func (g *Grid) Write(w io.Writer) error {
 	return err
 }
 
-// widths are in characters; 0 leaves a column out.
+// widths are in columns of a terminal; 0 leaves a column out.
 func (g *Grid) widths() []int {
 	widths := make([]int, len(g.Titles))
 	for _, row := range g.Rows {
 		for i := range min(len(row), len(widths)) {
-			widths[i] = max(widths[i], utf8.RuneCountInString(row[i].Text))
+			widths[i] = max(widths[i], Width(row[i].Text))
 		}
 	}
 	for i, w := range widths {
 		if w > 0 {
-			widths[i] = max(w, utf8.RuneCountInString(g.Titles[i]))
+			widths[i] = max(w, Width(g.Titles[i]))
 		}
 	}
 	return widths
@@ -95,7 +94,7 @@ func line(row []Cell, widths []int) string {
 			out.WriteString(cell.Colour.Paint(cell.Text))
 			pending = 0
 		}
-		pending += widths[i] - utf8.RuneCountInString(cell.Text) + len(gap)
+		pending += widths[i] - Width(cell.Text) + len(gap)
 	}
 	return out.String()
 }
