@@ -16,10 +16,6 @@ import (
 	"testing"
 	"time"
 
-	"google.golang.org/grpc"
-	"google.golang.org/grpc/credentials/insecure"
-
-	centralv1 "github.com/catchment-bgp/catchment/api/central/v1"
 	"github.com/catchment-bgp/catchment/central"
 	"github.com/catchment-bgp/catchment/central/config"
 	"github.com/catchment-bgp/catchment/cmd/catchment/internal/exit"
@@ -47,12 +43,12 @@ func freePort(t *testing.T) string {
 	return l.Addr().String()
 }
 
-// startCentre runs a centre that knows two nodes, and returns its address.
+// startCentre runs a centre, and returns its address.
 func startCentre(t *testing.T) string {
 	t.Helper()
 	address := freePort(t)
 	folder := t.TempDir()
-	cfg, err := config.Parse("howto", fmt.Appendf(nil, "data: %q\nlisten: %q\nasn: 57629\n", filepath.Join(folder, "store"), address), folder)
+	cfg, err := config.Parse("howto", fmt.Appendf(nil, "data: %q\nlisten: %q\nasn: 57629\nservices: [{name: video, min_announcing: 2}]\n", filepath.Join(folder, "store"), address), folder)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -67,25 +63,6 @@ func startCentre(t *testing.T) string {
 			t.Errorf("the centre: %v", err)
 		}
 	})
-	conn, err := grpc.NewClient(address, grpc.WithTransportCredentials(insecure.NewCredentials()))
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = conn.Close() })
-	limited, cancel := context.WithTimeout(t.Context(), howtoPatience)
-	t.Cleanup(cancel)
-	for _, node := range []string{"msk1", "spb1"} {
-		stream, err := centralv1.NewEdgesClient(conn).Connect(limited, grpc.WaitForReady(true))
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := stream.Send(&centralv1.EdgeMessage{Hello: &centralv1.Hello{Node: node, Version: "howto", Asn: 57629}}); err != nil {
-			t.Fatal(err)
-		}
-		if _, err := stream.Recv(); err != nil { // then the node is known
-			t.Fatal(err)
-		}
-	}
 	return address
 }
 
@@ -173,6 +150,7 @@ func TestHowtoPublishesAndPrintsWhatItShows(t *testing.T) {
 		}
 	}
 	centre, whois := startCentre(t), startWhois(t, "remarks.txt")
+	announce(t, centre, []string{"msk1", "spb1"})
 	shown := 0
 	for _, b := range page.Blocks() {
 		switch b.Lang {

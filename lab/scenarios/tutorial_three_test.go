@@ -46,18 +46,16 @@ func TestTutorialOfThreeNodesPrintsWhatItShows(t *testing.T) {
 	})
 	looks := regexp.MustCompile(`curl|vtysh|birdc|edge status|edge why|fleet status|node list|maintenance list|lab lg|audit list`)
 	played, err := pages.Player{
-		Page: page, Run: func(c pages.Command) (string, error) {
-			began := time.Now()
-			defer func() { t.Log(time.Since(began).Round(100*time.Millisecond), time.Now().Format("05.0"), c.Line) }()
-			return shell.Run(c)
-		}, Write: shell.Write,
+		Page: page, Run: shell.Run, Write: shell.Write,
 		Looks:    func(c pages.Command) bool { return looks.MatchString(c.Line) },
-		Patience: 40 * time.Second, Pause: 200 * time.Millisecond,
+		Patience: 90 * time.Second, Pause: 200 * time.Millisecond,
 		Changing: []pages.Change{
 			{What: regexp.MustCompile(regexp.QuoteMeta(name)), To: "three-nodes"},
 			{What: regexp.MustCompile(`best #\d`), To: "best #N"},
+			{What: regexp.MustCompile(`\b\d+(\.\d+)?%`), To: "N%"},
+			{What: regexp.MustCompile(`penalty \d+`), To: "penalty N"},
 		},
-		Update: *rewrite, Settle: 12 * time.Second,
+		Update: *rewrite, Settle: 35 * time.Second,
 	}.Play(t.Context())
 	if err != nil {
 		t.Fatal(err)
