@@ -25,12 +25,14 @@ var shellPages = []struct {
 }{
 	{"docs/howto/write-a-ladder.md", nil, 7},
 	{"docs/howto/join-an-exchange.md", nil, 3},
+	{"docs/howto/several-centres.md", nil, 4},
 	{"docs/howto/plan-a-maintenance.md", []string{"msk1", "spb1", "ekb1"}, 8},
 }
 
 func TestPagesPrintWhatTheyShow(t *testing.T) {
 	programs := filepath.Dir(netlab.Binary(t, "./cmd/catchment"))
 	netlab.Binary(t, "./cmd/catchment-edge")
+	netlab.Binary(t, "./cmd/catchment-central")
 	for _, p := range shellPages {
 		t.Run(filepath.Base(p.path), func(t *testing.T) {
 			page, err := pages.Read(p.path)
@@ -104,5 +106,32 @@ func announce(t *testing.T, centre string, nodes []string) {
 		if _, err := stream.Recv(); err != nil { // then the node is known
 			t.Fatal(err)
 		}
+	}
+}
+
+func TestTheREADMEsCommunitiesPrintWhatItShows(t *testing.T) {
+	readme, err := pages.Read("README.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	page, err := readme.Alone("What communities mean")
+	if err != nil {
+		t.Fatal(err)
+	}
+	shell, err := pages.NewShell(t.Context(), t.TempDir(), filepath.Dir(netlab.Binary(t, "./cmd/catchment")))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = shell.Close() }() // the last command may have failed
+	shown := page.Blocks()[0].Commands()
+	file, ok := strings.CutPrefix(shown[0].Line, "cat ")
+	if !ok {
+		t.Fatalf("the README begins with %q", shown[0].Line)
+	}
+	if err := shell.Write(file, shown[0].Output); err != nil {
+		t.Fatal(err)
+	}
+	if n, err := (pages.Player{Page: page, Run: shell.Run}).Play(t.Context()); err != nil || n < 3 {
+		t.Errorf("%d commands: %v", n, err)
 	}
 }

@@ -209,3 +209,17 @@ func (p Page) rewrite(texts map[int]string) error {
 	}
 	return os.WriteFile(filepath.Join(root, filepath.FromSlash(p.Path)), []byte(out.String()), 0o644)
 }
+
+// Alone is the page of the one block with commands in a section, as a page that a [Player] runs.
+func (p Page) Alone(section string) (Page, error) {
+	var found []Block
+	for _, b := range p.Blocks() {
+		if b.Section == section && len(b.Commands()) > 0 {
+			found = append(found, b)
+		}
+	}
+	if len(found) != 1 {
+		return Page{}, fmt.Errorf("%s: section %q has %d blocks with commands, want one", p.Path, section, len(found))
+	}
+	return Parse(fmt.Sprintf("%s, section %s", p.Path, section), "```console\n"+found[0].Text+"```\n"), nil
+}
