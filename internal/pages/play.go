@@ -96,6 +96,8 @@ type Player struct {
 	Page Page
 	// Run runs a command and returns what it prints, on both outputs.
 	Run func(c Command) (string, error)
+	// Quiet runs a line of a block of sh, whose output nobody shows; nil: such blocks are not run.
+	Quiet func(line string) error
 	// Write puts the text of a block into the file that the page names; nil: nobody does.
 	Write func(file, text string) error
 	// Looks says that a command changes nothing, so that it can be run again until it
@@ -123,6 +125,13 @@ func (p Player) Play(ctx context.Context) (int, error) {
 		if b.File != "" && b.Lang != "console" && p.Write != nil {
 			if err := p.Write(b.File, b.Text); err != nil {
 				return played, fmt.Errorf("%s:%d: %w", p.Page.Path, b.Line, err)
+			}
+		}
+		if b.Lang == "sh" && p.Quiet != nil {
+			for line := range strings.Lines(b.Text) {
+				if err := p.Quiet(strings.TrimSpace(line)); err != nil {
+					return played, fmt.Errorf("%s:%d: %s: %w", p.Page.Path, b.Line, strings.TrimSpace(line), err)
+				}
 			}
 		}
 		if b.Lang != "console" {
