@@ -76,7 +76,7 @@ func apiType(f protoreflect.FieldDescriptor) string {
 		case "Duration":
 			name = "length of time"
 		default:
-			name = fmt.Sprintf("[%s](#%s)", m.Name(), strings.ToLower(string(m.Name())))
+			name = message(m, false)
 		}
 	}
 	if f.IsList() {
@@ -153,7 +153,11 @@ func quoted(path string) string {
 
 // message is a link to one, with a word where there are many.
 func message(m protoreflect.MessageDescriptor, many bool) string {
-	link := fmt.Sprintf("[%s](#%s)", m.Name(), strings.ToLower(string(m.Name())))
+	page := ""
+	if m.ParentFile() != centralv1.File_central_v1_central_proto {
+		page = "status.md" // those of a node's own API
+	}
+	link := fmt.Sprintf("[%s](%s#%s)", m.Name(), page, strings.ToLower(string(m.Name())))
 	if many {
 		return "stream of " + link
 	}

@@ -5,6 +5,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"strings"
 	"testing"
 	"time"
 
@@ -45,7 +46,11 @@ func playLab(t *testing.T, page pages.Page, dir, file string, least int) {
 		_ = shell.Close() // the context has ended it
 	})
 	played, err := pages.Player{
-		Page: page, Run: shell.Run, Write: shell.Write,
+		Page: page, Write: shell.Write,
+		Run: func(c pages.Command) (string, error) {
+			c.Line = strings.Replace(c.Line, " curl http", " curl -s http", 1) // without a terminal it shows its progress
+			return shell.Run(c)
+		},
 		Looks:    func(c pages.Command) bool { return looks.MatchString(c.Line) },
 		Patience: 90 * time.Second, Pause: 200 * time.Millisecond,
 		Changing: []pages.Change{
