@@ -2,6 +2,7 @@ package central
 
 import (
 	"context"
+	"slices"
 	"time"
 
 	"google.golang.org/grpc"
@@ -160,8 +161,17 @@ func (a *api) ListWindows(_ context.Context, r *centralv1.ListWindowsRequest) (*
 				out.Windows = append(out.Windows, p)
 			}
 		}
+		slices.SortStableFunc(out.Windows, func(a, b *centralv1.Window) int { return nextStart(a).Compare(nextStart(b)) })
 		return out, nil
 	})
+}
+
+// nextStart is when a window begins next, or began.
+func nextStart(w *centralv1.Window) time.Time {
+	if w.NextStart != nil {
+		return w.GetNextStart().AsTime()
+	}
+	return w.GetStart().AsTime()
 }
 
 func (a *api) GetWindow(_ context.Context, r *centralv1.GetWindowRequest) (*centralv1.Window, error) {

@@ -78,6 +78,9 @@ func (w *world) admitWindow(d windowDoc, now time.Time) (warnings []string, brok
 	}
 	others := w.otherWindows(d)
 	occurrences := c.Occurrences(now, now.Add(admitAhead))
+	if len(occurrences) == 0 {
+		warnings = append(warnings, fmt.Sprintf("it begins in more than %d days: whether the fleet can spare it is asked at its start only", int(admitAhead/maintenance.Day)))
+	}
 	if len(occurrences) > admitMost {
 		occurrences = occurrences[:admitMost]
 	}

@@ -1,6 +1,8 @@
 package central
 
 import (
+	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -148,6 +150,36 @@ func TestWindowsEndEarlyAndAreCalledOff(t *testing.T) {
 		}
 		if list, err := l.api.ListWindows(l.ctx(), &centralv1.ListWindowsRequest{All: true}); err != nil || len(list.GetWindows()) != 1 || list.GetWindows()[0].GetState() != "ended" {
 			t.Errorf("%v, %v", list, err)
+		}
+	})
+}
+
+func TestWindowsAreListedByTimeAndFarOnesAreTakenWithAWarning(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := newLab(t, fleet.Limits{})
+		l.join(3)
+		pass(time.Minute)
+		for _, days := range []int{70, 3, 50, 1} {
+			start := time.Now().AddDate(0, 0, days)
+			got, err := l.api.AddWindow(l.ctx(), &centralv1.AddWindowRequest{Selector: &centralv1.Selector{Nodes: []string{"n01"}},
+				Start: start.Format(time.RFC3339), Duration: durationpb.New(time.Hour), Reason: "disk"})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if far := strings.Contains(fmt.Sprint(got.GetWarnings()), "more than 60 days"); far != (days > 60) {
+				t.Errorf("in %d days: warnings %q", days, got.GetWarnings())
+			}
+		}
+		list, err := l.api.ListWindows(l.ctx(), &centralv1.ListWindowsRequest{})
+		if err != nil || len(list.GetWindows()) != 4 {
+			t.Fatalf("%v, %v", list, err)
+		}
+		var starts []time.Time
+		for _, w := range list.GetWindows() {
+			starts = append(starts, w.GetStart().AsTime())
+		}
+		if !slices.IsSortedFunc(starts, time.Time.Compare) {
+			t.Errorf("listed in this order: %v", starts)
 		}
 	})
 }

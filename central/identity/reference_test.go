@@ -18,7 +18,7 @@ import (
 const explanation = "docs/explanation/identity-and-audit.md"
 
 // rewrite has the table written anew: go test ./central/identity -run Explanation -update
-var rewrite = flag.Bool("update", false, "write the table of methods into "+explanation)
+var rewrite = flag.Bool("update", false, "write the table of methods into "+explanation+", and "+apiPage)
 
 // mayTable is the table of the page, by the rules.
 func mayTable(t *testing.T) string {
@@ -30,18 +30,7 @@ func mayTable(t *testing.T) string {
 		return strings.Compare(order(rules[a])+a, order(rules[b])+b)
 	}) {
 		r := rules[method]
-		who := string(r.Least)
-		switch {
-		case r.Anyone && r.Writes:
-			who = "who has a token"
-		case r.Anyone:
-			who = "anyone"
-		case r.Speaker != nil:
-			who += ", for itself"
-		case r.Least == EdgeRole:
-		case r.Least != Admin:
-			who += " and above"
-		}
+		who := whoOf(r)
 		path := ""
 		if verb, p, ok := strings.Cut(paths[method], " "); ok {
 			path = fmt.Sprintf("`%s %s`", verb, p)
@@ -54,6 +43,22 @@ func mayTable(t *testing.T) string {
 		fmt.Fprintf(&out, "| `%s` | %s | %s | %s |\n", name, path, who, audited)
 	}
 	return strings.ReplaceAll(out.String(), "|  |", "| |")
+}
+
+// whoOf says who may call a method.
+func whoOf(r Rule) string {
+	switch who := string(r.Least); {
+	case r.Anyone && r.Writes:
+		return "who has a token"
+	case r.Anyone:
+		return "anyone"
+	case r.Speaker != nil:
+		return who + ", for itself"
+	case r.Least == EdgeRole, r.Least == Admin:
+		return who
+	default:
+		return who + " and above"
+	}
 }
 
 // order sorts by who may.

@@ -16,10 +16,6 @@ import (
 	"testing"
 	"time"
 
-	"google.golang.org/grpc"
-	"google.golang.org/grpc/credentials/insecure"
-
-	centralv1 "github.com/catchment-bgp/catchment/api/central/v1"
 	"github.com/catchment-bgp/catchment/central"
 	"github.com/catchment-bgp/catchment/central/config"
 	"github.com/catchment-bgp/catchment/cmd/catchment/internal/exit"
@@ -28,8 +24,8 @@ import (
 
 const howtoPage = "docs/howto/publish-communities.md"
 
-// rewriteHowto has the page's outputs written anew: go test ./cmd/catchment -run Howto -howto.update
-var rewriteHowto = flag.Bool("howto.update", false, "write what the commands print into "+howtoPage)
+// rewriteHowto has the outputs of this folder's pages written anew: go test ./cmd/catchment -run 'Howto|Pages' -howto.update
+var rewriteHowto = flag.Bool("howto.update", false, "write what the commands print into their pages")
 
 // howtoPatience bounds each wait.
 const howtoPatience = time.Minute
@@ -47,12 +43,12 @@ func freePort(t *testing.T) string {
 	return l.Addr().String()
 }
 
-// startCentre runs a centre that knows two nodes, and returns its address.
+// startCentre runs a centre, and returns its address.
 func startCentre(t *testing.T) string {
 	t.Helper()
 	address := freePort(t)
 	folder := t.TempDir()
-	cfg, err := config.Parse("howto", fmt.Appendf(nil, "data: %q\nlisten: %q\nasn: 57629\n", filepath.Join(folder, "store"), address), folder)
+	cfg, err := config.Parse("howto", fmt.Appendf(nil, "data: %q\nlisten: %q\nasn: 57629\nservices: [{name: video, min_announcing: 2}]\n", filepath.Join(folder, "store"), address), folder)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -67,25 +63,6 @@ func startCentre(t *testing.T) string {
 			t.Errorf("the centre: %v", err)
 		}
 	})
-	conn, err := grpc.NewClient(address, grpc.WithTransportCredentials(insecure.NewCredentials()))
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = conn.Close() })
-	limited, cancel := context.WithTimeout(t.Context(), howtoPatience)
-	t.Cleanup(cancel)
-	for _, node := range []string{"msk1", "spb1"} {
-		stream, err := centralv1.NewEdgesClient(conn).Connect(limited, grpc.WaitForReady(true))
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := stream.Send(&centralv1.EdgeMessage{Hello: &centralv1.Hello{Node: node, Version: "howto", Asn: 57629}}); err != nil {
-			t.Fatal(err)
-		}
-		if _, err := stream.Recv(); err != nil { // then the node is known
-			t.Fatal(err)
-		}
-	}
 	return address
 }
 
@@ -158,49 +135,19 @@ func TestHowtoPublishesAndPrintsWhatItShows(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	root, err := pages.Root()
-	if err != nil {
-		t.Fatal(err)
-	}
-	text, err := os.ReadFile(filepath.Join(root, howtoPage))
-	if err != nil {
-		t.Fatal(err)
-	}
 	t.Chdir(t.TempDir())
-	for _, m := range regexp.MustCompile("(?m)In `([a-z.]+)`:\n\n```text\n((?s:.*?))^```").FindAllStringSubmatch(string(text), -1) {
-		if err := os.WriteFile(m[1], []byte(m[2]), 0o600); err != nil {
-			t.Fatal(err)
-		}
-	}
 	centre, whois := startCentre(t), startWhois(t, "remarks.txt")
-	shown := 0
-	for _, b := range page.Blocks() {
-		switch b.Lang {
-		case "sh":
-			for line := range strings.Lines(b.Text) {
-				howtoLine(t, strings.TrimSpace(line), centre, whois)
-			}
-		case "console":
-			var printed strings.Builder
-			for line := range strings.Lines(b.Text) {
-				if command, ok := strings.CutPrefix(line, "$ "); ok {
-					shown++
-					printed.WriteString(line + howtoLine(t, strings.TrimSpace(command), centre, whois))
-				}
-			}
-			if *rewriteHowto {
-				text = bytes.Replace(text, []byte("```console\n"+b.Text), []byte("```console\n"+printed.String()), 1)
-			} else if printed.String() != b.Text {
-				t.Errorf("%s:%d: it prints\n%s\nwant\n%s", page.Path, b.Line, printed.String(), b.Text)
-			}
-		}
+	announce(t, centre, []string{"msk1", "spb1"})
+	played, err := pages.Player{
+		Page: page, Update: *rewriteHowto,
+		Run:   func(c pages.Command) (string, error) { return howtoLine(t, c.Line, centre, whois), nil },
+		Quiet: func(line string) error { howtoLine(t, line, centre, whois); return nil },
+		Write: func(file, text string) error { return os.WriteFile(file, []byte(text), 0o600) },
+	}.Play(t.Context())
+	if err != nil {
+		t.Fatal(err)
 	}
-	if shown < 6 {
-		t.Errorf("the page shows %d commands", shown)
-	}
-	if *rewriteHowto {
-		if err := os.WriteFile(filepath.Join(root, howtoPage), text, 0o644); err != nil {
-			t.Fatal(err)
-		}
+	if played < 6 {
+		t.Errorf("the page shows %d commands", played)
 	}
 }

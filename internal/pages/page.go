@@ -33,6 +33,10 @@ type Block struct {
 	Line    int    // of the fence
 	Lang    string // what stands after the fence
 	Text    string
+	// File is the file that the paragraph above puts it into: "In `FILE`:".
+	File string
+	// NotRun is why nothing runs it, from a comment above: <!-- not run: WHY -->.
+	NotRun string
 }
 
 // Link is a link to another place, as it is written.
@@ -157,17 +161,36 @@ func fenceOf(text string) string {
 // the page.
 func (p Page) Blocks() []Block {
 	var out []Block
+	above := "" // the last paragraph
 	for l := range p.walk {
 		switch {
 		case l.fence && !l.inside:
 			lang := strings.TrimSpace(strings.Trim(strings.TrimLeft(l.text, " "), "`~"))
-			out = append(out, Block{Section: l.section, Line: l.number, Lang: lang})
+			b := Block{Section: l.section, Line: l.number, Lang: lang}
+			if m := notRunRE.FindStringSubmatch(above); m != nil {
+				b.NotRun = m[1]
+			} else if m := fileRE.FindStringSubmatch(above); m != nil {
+				b.File = m[1]
+			}
+			out = append(out, b)
+		case l.fence:
+			above = ""
+		case !l.inside && strings.TrimSpace(l.text) != "":
+			if i := l.number - 2; i < 0 || strings.TrimSpace(p.lines[i]) == "" {
+				above = ""
+			}
+			above += l.text + " "
 		case l.inside && !l.fence:
 			out[len(out)-1].Text += l.text + "\n"
 		}
 	}
 	return out
 }
+
+var (
+	notRunRE = regexp.MustCompile(`<!-- not run: (.+?) -->`)
+	fileRE   = regexp.MustCompile("(?:In|in|into) `([^`]+)`[^`]*: $")
+)
 
 // Tables are the tables in order.
 func (p Page) Tables() []Table {

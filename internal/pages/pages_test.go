@@ -50,7 +50,7 @@ func TestPartsOfAPage(t *testing.T) {
 	if got := p.Tables(); !reflect.DeepEqual(got, wantTables) {
 		t.Errorf("tables %+v", got)
 	}
-	wantBlocks := []Block{{"One", 6, "yaml", "a: >\n  | no | table |\n# no heading\n"}, {"Two `x.y`", 12, "json", "{\"a\": [\n```\n"}}
+	wantBlocks := []Block{{Section: "One", Line: 6, Lang: "yaml", Text: "a: >\n  | no | table |\n# no heading\n"}, {Section: "Two `x.y`", Line: 12, Lang: "json", Text: "{\"a\": [\n```\n"}}
 	if got := p.Blocks(); !reflect.DeepEqual(got, wantBlocks) {
 		t.Errorf("blocks %+v", got)
 	}

@@ -91,7 +91,7 @@ func (s spec) root() error {
 		defer sources[i].Close()
 	}
 	const stage = "/tmp"
-	if err := unix.Mount("tmpfs", stage, "tmpfs", 0, "mode=755,size=256m"); err != nil {
+	if err := unix.Mount("tmpfs", stage, "tmpfs", 0, "mode=755,size=1g"); err != nil {
 		return fmt.Errorf("memory for the node: %w", err)
 	}
 	top := stage + "/root"

@@ -114,7 +114,7 @@ func (l *lab) up() *cobra.Command {
 	wait := time.Minute
 	c := &cobra.Command{
 		Use: "up FILE", Short: "Make a lab and run its nodes", Args: oneFile,
-		Long:    "up makes the nodes and the links of the topology, runs the commands of exec: and waits until\nall daemons run and all BGP sessions are up. When a node, a link or a command fails, nothing is\nleft of the lab; when a daemon does, the lab is there to look at.",
+		Long:    "up makes the nodes and the links of the topology, runs the commands of exec: and waits until\nall daemons run and all BGP sessions are up. It does not wait for those of a node that keeps its\ndaemon away (/run/lab/hold). When a node, a link or a command fails, nothing is left of the lab;\nwhen a daemon does, the lab is there to look at.",
 		Example: "  catchment lab up lab/topologies/two-upstreams.clab.yml",
 		RunE: func(c *cobra.Command, args []string) error {
 			t, err := l.load(args[0])
