@@ -26,7 +26,7 @@ var (
 	descCapacity     = desc("link_capacity_bytes_per_second", "What the link carries.", "link")
 	descTarget       = desc("load_target_ratio", "Utilization of a link that the controller holds (load.target).")
 	descGrantRefused = desc("central_grants_refused", "Grants that the node asks for and that the centre refuses.", "kind")
-	descCertificate  = desc("central_certificate_expires_seconds", "Unix time at which the certificate ends: this node's, and the first of the centre's CA.", "certificate")
+	descCertificate  = desc("certificate_expires_seconds", "Unix time at which the certificate ends: this node's, and the first of the centre's CA.", "certificate")
 )
 
 // standing is what is to be expected of the node and of those around it.
