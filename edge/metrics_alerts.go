@@ -5,9 +5,12 @@ import (
 	"crypto/x509"
 	"encoding/pem"
 	"fmt"
+	"net/netip"
 	"slices"
 	"time"
 
+	"github.com/catchment-bgp/catchment/announcer"
+	"github.com/catchment-bgp/catchment/announcer/guard"
 	"github.com/catchment-bgp/catchment/edge/config"
 	"github.com/catchment-bgp/catchment/maintenance"
 	"github.com/catchment-bgp/catchment/policy"
@@ -19,6 +22,7 @@ var (
 	descNeighborInfo = desc("neighbor_info", "1; the labels say who the neighbour is, whom to call and about which circuit (labels.circuit).",
 		"neighbor", "asn", "kind", "link", "contact", "circuit")
 	descReason       = desc("service_reason", "1; the label tells why the service is in its state.", "service", "reason")
+	descPrefix       = desc("prefix_neighbors", "Neighbours at which a route to the prefix stands.", "service", "prefix")
 	descMaintenance  = desc("maintenance_active", "1 while a window, or an operator's drain or withdrawal that has an end, holds here: for the node, or for the neighbour or service that the labels name.", "node", "neighbor", "service")
 	descNearness     = desc("flap_suppress_ratio", "The penalty in shares of that from which they suppress: from 1 on they may.", "neighbor")
 	descWayNeeded    = desc("way_back_required", "1 if replies of the family must have a route: way_back.require is default, and a prefix is of the family.", "family")
@@ -39,6 +43,9 @@ func (m metrics) standing(s Snapshot) {
 	}
 	for _, svc := range s.Config.Services {
 		m.gauge(descReason, 1, svc.Name, before(s.Decision, svc.Name).Reason.String())
+		for _, p := range svc.Prefixes {
+			m.gauge(descPrefix, s.standsAt(svc, p), svc.Name, p.String())
+		}
 	}
 	for _, scope := range s.Maintenance {
 		m.gauge(descMaintenance, 1, s.Config.Node, scope.Neighbor, scope.Service)
@@ -46,6 +53,15 @@ func (m metrics) standing(s Snapshot) {
 	v4, v6 := familiesOf(s.Config)
 	m.gauge(descWayNeeded, bit(s.Config.WayBack.Required && v4), "ipv4")
 	m.gauge(descWayNeeded, bit(s.Config.WayBack.Required && v6), "ipv6")
+}
+
+// standsAt counts the neighbours of a service at which a prefix stands.
+func (s Snapshot) standsAt(svc config.Service, p netip.Prefix) (n float64) {
+	for _, name := range svc.Neighbors {
+		st := s.Sessions[name]
+		n += bit(st.State == guard.Established && slices.ContainsFunc(st.Standing, func(r announcer.Route) bool { return r.Prefix == p }))
+	}
+	return n
 }
 
 // familiesOf are the families that any service has prefixes of.

@@ -1,25 +1,33 @@
 package edge
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus/testutil"
+	dto "github.com/prometheus/client_model/go"
 
 	centralv1 "github.com/catchment-bgp/catchment/api/central/v1"
 	"github.com/catchment-bgp/catchment/policy"
 )
 
-// expectSeries compares what a scrape has of some metrics; want lacks HELP and TYPE.
-func (w *world) expectSeries(t *testing.T, name, want string) {
+// gathered has the families of a scrape.
+func gathered(t *testing.T, w *world) []*dto.MetricFamily {
 	t.Helper()
 	families, err := scrape(t, w).Gather()
 	if err != nil {
 		t.Fatal(err)
 	}
+	return families
+}
+
+// expectSeries compares what a scrape has of some metrics; want lacks HELP and TYPE.
+func (w *world) expectSeries(t *testing.T, name, want string) {
+	t.Helper()
 	got := ""
-	for _, f := range families {
+	for _, f := range gathered(t, w) {
 		if f.GetName() != "catchment_"+name {
 			continue
 		}
@@ -50,6 +58,32 @@ func TestAlertsKnowWhomToCall(t *testing.T) {
 		if problems, err := testutil.GatherAndLint(scrape(t, w)); err != nil || len(problems) > 0 {
 			t.Errorf("%v, %v", problems, err)
 		}
+	})
+}
+
+func TestAPrefixIsCountedWhereItStands(t *testing.T) {
+	up(t, func(t *testing.T, w *world) {
+		expect := func(want string) {
+			t.Helper()
+			got := ""
+			for _, f := range gathered(t, w) {
+				if f.GetName() == "catchment_prefix_neighbors" {
+					for _, m := range f.GetMetric() {
+						got += fmt.Sprintf("%s %g\n", m.GetLabel()[0].GetValue(), m.GetGauge().GetValue())
+					}
+				}
+			}
+			if got != want {
+				t.Errorf("%s, want %s", got, want)
+			}
+		}
+		expect("198.51.100.0/24 2\n2001:db8:100::/48 2\n203.0.113.0/24 1\n")
+		w.say(at("ix"), Word{Verb: policy.Withdraw})
+		expect("198.51.100.0/24 1\n2001:db8:100::/48 1\n203.0.113.0/24 1\n")
+		w.announcerFake.locked(func() { w.announcerFake.down = true })
+		w.announcerFake.poke()
+		w.rest()
+		expect("198.51.100.0/24 0\n2001:db8:100::/48 0\n203.0.113.0/24 0\n")
 	})
 }
 
