@@ -203,6 +203,8 @@ func TestAServiceIsHeldAgainstItsLimits(t *testing.T) {
 		}
 		pass(time.Minute)
 		expect("prefix_announcing", "prefix=198.51.100.0/24,service=video 0")
+		l.f.cut.Store(true)
+		expect("store_reachable", "0")
 	})
 }
 
