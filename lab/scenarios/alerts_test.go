@@ -132,6 +132,7 @@ func TestEachAlertFiresForItsCauseAndNoneInAQuietTime(t *testing.T) {
 	m.fires("CatchmentFleetFrozen")
 	m.fires("CatchmentFlapPenaltyHigh", "node", third.name, "neighbor", "bird")
 	first.must("confirm")
+	m.must("fleet", "thaw", "--reason", "test") // frozen, nobody would ask for leave
 
 	m.stopped.Store(true)
 	second.refuse("node: [", "edge.yaml")
