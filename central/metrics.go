@@ -71,6 +71,12 @@ func (f *Fleet) Collect(ch chan<- prometheus.Metric) {
 	gauge(descFrozen, number(f.w.frozen() != ""))
 	gauge(descLeads, number(leads))
 	gauge(descOverridden, float64(f.w.overridden(now)))
+	f.collectStore(gauge)
+	for node, scopes := range f.w.maintained(now) {
+		for _, s := range scopes {
+			gauge(descMaintenance, 1, node, s.Neighbor, s.Service)
+		}
+	}
 	type grantLabels struct{ service, kind, state string }
 	grants := map[grantLabels]int{}
 	for _, g := range f.w.grants {
@@ -101,11 +107,7 @@ func (f *Fleet) Collect(ch chan<- prometheus.Metric) {
 	}
 	gauge(descNodes, float64(seen), "true")
 	gauge(descNodes, float64(len(v.fleet.Nodes)-seen), "false")
-	for _, service := range v.fleet.Services() {
-		c := v.fleet.Count(service)
-		gauge(descAnnouncing, float64(c.Announcing), service)
-		gauge(descWithdrawn, c.Withdrawn, service)
-	}
+	f.collectServices(gauge, v)
 }
 
 // behind counts the streams whose edges have not confirmed what was sent last; under

@@ -206,7 +206,9 @@ func (s *Server) web(beside func(func(context.Context))) (*http.Server, func(), 
 	mux := http.NewServeMux()
 	mux.Handle("/", s.gate.Pages(logins, site))
 	mux.Handle("/v1/", s.gate.HTTP(gateway))
-	mux.Handle("GET /metrics", promhttp.HandlerFor(s.f.Registry(), promhttp.HandlerOpts{}))
+	registry := s.f.Registry()
+	registry.MustRegister(certificates{s.files})
+	mux.Handle("GET /metrics", promhttp.HandlerFor(registry, promhttp.HandlerOpts{}))
 	mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) { fmt.Fprintln(w, "ok") })
 	mux.HandleFunc("GET /readyz", func(w http.ResponseWriter, _ *http.Request) {
 		select {

@@ -80,6 +80,7 @@ type centreLink struct {
 	last   *centralv1.Report // to begin a stream with
 	detail *centralv1.Detail // nil: sent on this stream
 	whole  *centralv1.Detail // to begin a stream with
+	ends   ends              // of the certificates read last
 
 	// What follows belongs to the link's goroutine.
 	number uint64
@@ -218,6 +219,9 @@ func (l *centreLink) identity() (credentials.TransportCredentials, [32]byte, err
 	if err != nil {
 		return nil, [32]byte{}, fmt.Errorf("central.tls: %s and %s: %w", l.to.TLS.Cert, l.to.TLS.Key, err)
 	}
+	l.mu.Lock()
+	l.ends = endsOf(files[0], pair)
+	l.mu.Unlock()
 	return credentials.NewTLS(&tls.Config{
 		MinVersion: tls.VersionTLS13, RootCAs: pool,
 		// Sent even where it seems of no use: the centre's answer says why in words.

@@ -284,6 +284,9 @@ func TestFilesOfTheIdentityAreTakenUpWhenTheyChange(t *testing.T) {
 		time.Sleep(lookEvery)
 		write("edge.key", key)
 		time.Sleep(lookEvery + time.Second)
+		if got := l.certificates(); !got.ca.Equal(ca.cert.NotAfter) || got.node.IsZero() {
+			t.Errorf("the certificates end at %v", got)
+		}
 		l.close()
 		close(news)
 		c.kill()

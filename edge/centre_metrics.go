@@ -25,6 +25,11 @@ type CentreView struct {
 	// Held counts the grants acted on by kind, Overrides those in spite of the limits.
 	Held      map[string]int
 	Overrides int
+	// Refused counts what the centre does not give leave for, by kind.
+	Refused map[string]int
+	// CertificateEnds and CAEnds are when the node's certificate and the first of the
+	// centre's CA end; zero: not known.
+	CertificateEnds, CAEnds time.Time
 	// Ignored counts intents that were older than the one in force.
 	Ignored uint64
 	// Synchronised is what the kernel says of the clock, Ahead how far it is ahead of
@@ -35,7 +40,9 @@ type CentreView struct {
 
 func (k *centreKeeper) view(now time.Time) CentreView {
 	v := CentreView{State: k.state(), Address: k.address, Fault: k.faults[k.address], Heard: k.clock.stamp, Generation: k.want.generation, Held: map[string]int{},
-		Ignored: k.stale, Synchronised: k.clock.synchronised, NotOpened: k.refused, Ahead: k.clock.ahead(now)}
+		Ignored: k.stale, Synchronised: k.clock.synchronised, NotOpened: k.refused, Ahead: k.clock.ahead(now), Refused: k.refusals()}
+	identity := k.link.certificates()
+	v.CertificateEnds, v.CAEnds = identity.node, identity.ca
 	for _, l := range k.kept.Leases {
 		if l.Begun {
 			v.Held[string(l.Kind)]++
@@ -84,4 +91,5 @@ func (m metrics) centre(s Snapshot) {
 	m.gauge(descClock, bit(c.Synchronised))
 	m.gauge(descClockAhead, c.Ahead.Seconds())
 	m.gauge(descNotOpened, bit(c.NotOpened))
+	m.identity(c)
 }

@@ -33,6 +33,7 @@ func (m metrics) load(s Snapshot) {
 	if s.Config.Load.Mode == config.LoadOff {
 		return
 	}
+	m.gauge(descTarget, s.Config.Load.Target)
 	for i := range s.Decision.Links {
 		m.link(s, &s.Decision.Links[i])
 	}
@@ -54,6 +55,7 @@ func (m metrics) load(s Snapshot) {
 func (m metrics) climber(s Snapshot, d *policy.ClimberDecision) {
 	m.gauge(descShed, d.Shed, d.Name)
 	m.gauge(descPenalty, d.Penalty, d.Name)
+	m.gauge(descNearness, d.Nearness, d.Name)
 	m.gauge(descHindrance, 1, d.Name, d.Restraint.Hindrance.String())
 	m.counter(descRungChanges, float64(s.Load.Moves[d.Name]), d.Name)
 	pinned := false
@@ -69,6 +71,9 @@ func (m metrics) link(s Snapshot, d *policy.LinkDecision) {
 	m.gauge(descSlowdown, d.Slowdown, d.Name)
 	m.gauge(descDrop, d.Drop, d.Name)
 	m.gauge(descAbsorb, bit(d.Absorb), d.Name)
+	if c := s.capacity(d.Name); c > 0 {
+		m.gauge(descCapacity, c/8, d.Name)
+	}
 	if d.Known {
 		m.gauge(descUsed, d.Utilization, d.Name)
 		m.gauge(descAge, max(0, s.At.Sub(s.Load.Samples[d.Name].At).Seconds()), d.Name)

@@ -69,6 +69,7 @@ func (c collector) Collect(out chan<- prometheus.Metric) {
 	m := metrics{out}
 	m.gauge(descBuild, 1, s.Version)
 	m.node(s)
+	m.standing(s)
 	for _, svc := range s.Config.Services {
 		m.service(s, svc.Name)
 	}

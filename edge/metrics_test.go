@@ -111,12 +111,12 @@ func TestEveryFamilyOfMetricsIsThere(t *testing.T) {
 		want := []string{
 			"build_info", "check_duration_seconds", "check_last_seconds", "check_up", "config_last_reload_seconds",
 			"config_last_reload_successful", "config_pending", "connection_retransmits_ratio", "connection_round_trip_seconds",
-			"flap_penalty", "guard_dropped_bytes_total", "guard_updates_dropped_total", "link_absorbs", "link_drop_ratio",
-			"link_shed_ratio", "link_slowdown_ratio", "load_samples_refused_total", "load_source_up", "node_utilization_ratio",
-			"overrides", "pinned", "route_refresh_total", "routes", "routes_wanted", "rung", "rung_changes_total", "rung_hindrance",
-			"sample_age_seconds", "sample_stale", "service_changes_total", "service_state",
+			"flap_penalty", "flap_suppress_ratio", "guard_dropped_bytes_total", "guard_updates_dropped_total", "link_absorbs", "link_capacity_bytes_per_second", "link_drop_ratio",
+			"link_shed_ratio", "link_slowdown_ratio", "load_samples_refused_total", "load_source_up", "load_target_ratio", "neighbor_info", "node_info", "node_utilization_ratio",
+			"overrides", "pinned", "prefix_neighbors", "return_path_up", "route_refresh_total", "routes", "routes_wanted", "rung", "rung_changes_total", "rung_hindrance",
+			"sample_age_seconds", "sample_stale", "service_changes_total", "service_reason", "service_state",
 			"service_state_since_seconds", "session_hold_time_seconds", "session_since_seconds", "session_up",
-			"sessions_total", "settled", "shed_ratio", "updates_sent_total", "utilization_ratio", "way_back_up",
+			"sessions_total", "settled", "shed_ratio", "updates_sent_total", "utilization_ratio", "way_back_required", "way_back_up",
 		}
 		if !slices.Equal(got, want) {
 			t.Errorf("%q, want %q", got, want)

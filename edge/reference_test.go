@@ -18,6 +18,7 @@ import (
 	"github.com/catchment-bgp/catchment/announcer/host"
 	edgev1 "github.com/catchment-bgp/catchment/api/edge/v1"
 	"github.com/catchment-bgp/catchment/internal/pages"
+	"github.com/catchment-bgp/catchment/policy"
 )
 
 const statusPage = "docs/reference/status.md"
@@ -192,16 +193,27 @@ func families(text string) map[string]*family {
 	return out
 }
 
-// metricsText starts a node on which all is well and reads its /metrics.
+// metricsText starts a node with a centre, a drain that has an end and a certificate, and reads its /metrics.
 func metricsText(t *testing.T) string {
 	t.Helper()
 	w := newWorld(t)
 	w.sampler.sources = someSources()
-	w.start(measured...)
+	c := newCentreFake()
+	c.grants = true
+	defer c.kill()
+	w.govern(c, measured...)
 	defer w.stop()
 	w.wayBack <- host.WayBack{IPv4: true, IPv6: true}
 	w.measureAll()
 	eventually(t, "the figures are taken in", func() bool { return len(w.snapshot().Load.Samples) > 0 })
+	eventually(t, "the centre is heard", func() bool { return !w.snapshot().Centre.Heard.IsZero() })
+	if _, _, err := w.node.SetOverride(t.Context(), at("ix"), Word{Verb: policy.Drain, For: time.Hour, Reason: "a test"}); err != nil {
+		t.Fatal(err)
+	}
+	link := w.node.centre.link
+	link.mu.Lock()
+	link.ends = ends{node: time.Now().Add(time.Hour), ca: time.Now().Add(24 * time.Hour)} // plain text has none
+	link.mu.Unlock()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)

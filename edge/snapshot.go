@@ -9,6 +9,7 @@ import (
 	"github.com/catchment-bgp/catchment/announcer"
 	"github.com/catchment-bgp/catchment/edge/config"
 	"github.com/catchment-bgp/catchment/healthcheck"
+	"github.com/catchment-bgp/catchment/maintenance"
 	"github.com/catchment-bgp/catchment/policy"
 )
 
@@ -34,6 +35,8 @@ type Snapshot struct {
 	ReturnFaults map[string]string
 	// Centre is how the node stands with the centre.
 	Centre CentreView
+	// Maintenance is what windows and operators have under maintenance for a time.
+	Maintenance []maintenance.Scope
 	// RevertsAt is when a configuration that nobody confirmed goes back; zero:
 	// none waits.
 	RevertsAt time.Time
@@ -69,7 +72,7 @@ func (e *Edge) Snapshot(ctx context.Context) (Snapshot, error) {
 func (e *Edge) snapshot(now time.Time) Snapshot {
 	s := Snapshot{
 		At: now, Started: e.started, Version: e.opt.Version, Config: e.cfg, Warnings: e.warnings,
-		Decision: e.decision, Sessions: e.opt.Announcer.Status(), Checks: map[string][]CheckStatus{},
+		Decision: e.decision.Aged(e.policyConfig(), e.state, now), Sessions: e.opt.Announcer.Status(), Checks: map[string][]CheckStatus{},
 		Reloaded: e.reloads.ok, ReloadedAt: e.reloads.last, ReloadFault: e.reloads.why, Changes: maps.Clone(e.changes),
 	}
 	for _, o := range e.overrides {
@@ -87,7 +90,7 @@ func (e *Edge) snapshot(now time.Time) Snapshot {
 	s.Pins, s.Load = slices.Clone(e.pins), e.load.view()
 	s.ReturnFaults = maps.Clone(e.returns.faults)
 	s.WayBack4, s.WayBack6 = e.wayBackVerdicts(e.cfg)
-	s.Centre = e.centre.view(now)
+	s.Centre, s.Maintenance = e.centre.view(now), e.maintained(now)
 	if e.pending != nil {
 		s.RevertsAt = e.pending.deadline
 	}

@@ -78,8 +78,10 @@ func (r *round) shown(at int, service, neighbor string) *Shown {
 
 // climberOf is the index of the climber of a neighbour, most likely the one
 // given; -1: it is none.
-func (r *round) climberOf(neighbor string, likely int) int {
-	cs := r.c.Load.Climbers
+func (r *round) climberOf(neighbor string, likely int) int { return r.c.climberOf(neighbor, likely) }
+
+func (c *Config) climberOf(neighbor string, likely int) int {
+	cs := c.Load.Climbers
 	if likely < len(cs) && cs[likely].Name == neighbor {
 		return likely
 	}
@@ -225,22 +227,41 @@ func (r *round) post() {
 
 // penalties fills in what routers may keep of us by now.
 func (r *round) penalties() {
-	ledger := &r.next.Load.Ledger
+	penalties(r.c, r.next.Load.Ledger, r.in.Now, r.out.Climbers)
+}
+
+// Aged returns a decision with the penalties as they have become since it was made.
+func (d Decision) Aged(c Config, s State, now time.Time) Decision {
+	if len(d.Climbers) != len(c.Load.Climbers) {
+		return d // of another configuration
+	}
+	d.Climbers = slices.Clone(d.Climbers)
+	for i := range d.Climbers {
+		d.Climbers[i].Penalty, d.Climbers[i].Nearness = 0, 0
+	}
+	penalties(&c, s.Load.Ledger, now, d.Climbers)
+	return d
+}
+
+// penalties fills in what routers may keep of us, by climber of the configuration.
+func penalties(c *Config, ledger flap.Ledger, now time.Time, out []ClimberDecision) {
 	if ledger.IsZero() {
 		return
 	}
-	for s := range r.c.Services {
-		svc := &r.c.Services[s]
+	for s := range c.Services {
+		svc := &c.Services[s]
 		for k := range svc.Neighbors {
-			i := r.climberOf(svc.Neighbors[k].Name, k)
+			i := c.climberOf(svc.Neighbors[k].Name, k)
 			if i < 0 {
 				continue
 			}
 			for _, p := range svc.Prefixes {
 				if svc.Neighbors[k].carries(p) {
-					key := flap.Key{ASN: r.c.Load.Climbers[i].ASN, Prefix: p}
-					d := &r.out.Climbers[i]
-					d.Penalty = max(d.Penalty, ledger.Penalty(r.c.Load.Flap, key, r.in.Now))
+					penalty, suppress := ledger.Nearest(c.Load.Flap, flap.Key{ASN: c.Load.Climbers[i].ASN, Prefix: p}, now)
+					out[i].Penalty = max(out[i].Penalty, penalty)
+					if suppress > 0 {
+						out[i].Nearness = max(out[i].Nearness, penalty/suppress)
+					}
 				}
 			}
 		}

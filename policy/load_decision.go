@@ -34,6 +34,9 @@ type ClimberDecision struct {
 	Shed float64
 	// Penalty is the highest that routers of the neighbour's AS may keep of us.
 	Penalty float64
+	// Nearness is the highest penalty in shares of that from which its maker's routers
+	// suppress: from 1 on they may.
+	Nearness float64
 	// Moved is true when this decision changed the rung.
 	Moved bool
 	// Restraint says why it is not on another rung.

@@ -31,6 +31,7 @@ type Files struct {
 type loaded struct {
 	pair tls.Certificate
 	pool *x509.CertPool
+	ends time.Time // of the first CA to end
 }
 
 // stamp tells one version of a file from another.
@@ -103,8 +104,11 @@ func (f *Files) NotAfter() time.Time {
 	return time.Time{}
 }
 
+// CANotAfter is when the first of the CA certificates in force ends.
+func (f *Files) CANotAfter() time.Time { return f.now().ends }
+
 func read(p Paths) (loaded, error) {
-	pool, err := readPool(p.CA)
+	pool, ends, err := readPool(p.CA)
 	if err != nil {
 		return loaded{}, err
 	}
@@ -112,22 +116,25 @@ func read(p Paths) (loaded, error) {
 	if err != nil {
 		return loaded{}, fmt.Errorf("certificate %s with key %s: %w", p.Cert, p.Key, err)
 	}
-	return loaded{pair: pair, pool: pool}, nil
+	return loaded{pair: pair, pool: pool, ends: ends}, nil
 }
 
-func readPool(path string) (*x509.CertPool, error) {
+func readPool(path string) (pool *x509.CertPool, ends time.Time, err error) {
 	certs, err := readCerts(path)
 	if err != nil {
-		return nil, err
+		return nil, ends, err
 	}
-	pool := x509.NewCertPool()
+	pool = x509.NewCertPool()
 	for _, c := range certs {
 		if !c.IsCA {
-			return nil, fmt.Errorf("%s: %s is no CA certificate", path, c.Subject)
+			return nil, ends, fmt.Errorf("%s: %s is no CA certificate", path, c.Subject)
 		}
 		pool.AddCert(c)
+		if ends.IsZero() || c.NotAfter.Before(ends) {
+			ends = c.NotAfter
+		}
 	}
-	return pool, nil
+	return pool, ends, nil
 }
 
 // readCerts reads the certificates of a PEM file; none is an error.

@@ -263,7 +263,7 @@ func (c *centre) dial(t *testing.T, f *Files) *grpc.ClientConn {
 	creds := ClientCredentials(f)
 	if f == nil {
 		creds = clientCredentials{config: func() (*tls.Config, error) {
-			pool, err := readPool(c.path("ca/ca.pem"))
+			pool, _, err := readPool(c.path("ca/ca.pem"))
 			return &tls.Config{RootCAs: pool}, err
 		}}
 	}
@@ -289,7 +289,7 @@ func (c *centre) plain(t *testing.T) *grpc.ClientConn {
 // browser returns an HTTP client that shows a certificate; nil shows none.
 func (c *centre) browser(t *testing.T, f *Files) *http.Client {
 	t.Helper()
-	pool, err := readPool(c.path("ca/ca.pem"))
+	pool, _, err := readPool(c.path("ca/ca.pem"))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -161,8 +161,14 @@ func TestAUsedUpQuotaIsFullUntilItIsRaised(t *testing.T) {
 	if _, err := s.Get(t.Context(), "k0"); err != nil {
 		t.Error(err)
 	}
+	if u, ok := s.Usage(); !ok || u.Quota != 8<<20 || u.Size <= u.Quota || u.Size > 4*u.Quota || u.Free <= 0 || u.Reserve != defaultMinFree {
+		t.Errorf("usage %+v, %v", u, ok)
+	}
 	if err := s.Close(); err != nil {
 		t.Fatal(err)
+	}
+	if u, ok := s.Usage(); ok {
+		t.Errorf("a closed store has usage %+v", u)
 	}
 	s = openDir(t, dir)
 	put(t, s, "after", `1`)

@@ -40,6 +40,7 @@ const (
 	Tc
 	OpenBGPDRouting
 	ExaBGPRouting
+	Prometheus
 )
 
 // needs says how each Need is met: files that must exist, and the Debian package that brings them.
@@ -56,8 +57,12 @@ var needs = map[Need]struct {
 	Tc:          {"tc", "iproute2", []string{"/usr/sbin/tc"}},
 
 	OpenBGPDRouting: {"OpenBGPD", "openbgpd", []string{openBGPDTool, bgpctlTool}},
+	Prometheus:      {"Prometheus", "prometheus", []string{PrometheusTool}},
 	ExaBGPRouting:   {"ExaBGP 4", "exabgp", []string{exaBGPTool, exaHealthTool, "/usr/bin/curl"}},
 }
+
+// PrometheusTool is Prometheus's server.
+const PrometheusTool = "/usr/bin/prometheus"
 
 const (
 	frrDir    = "/usr/lib/frr"

@@ -22,17 +22,18 @@ import (
 //	msk2 -X           has a wire to mgmt, too
 //	msk3 -+- BIRD
 type governed struct {
-	t       testing.TB
-	lab     *netlab.Lab
-	mgmt    *netlab.Node
-	wires   int // of mgmt
-	edges   []*fleetEdge
-	frr     *netlab.FRR
-	bird    *netlab.BIRD
-	centres []*centre
-	frrAddr netip.Addr // at mgmt, if it has a wire there
-	pki     string     // folder of the CA and of the operators' certificates, seen by all nodes
-	service string     // as the edges have it
+	t        testing.TB
+	lab      *netlab.Lab
+	mgmt     *netlab.Node
+	wires    int // of mgmt
+	edges    []*fleetEdge
+	frr      *netlab.FRR
+	bird     *netlab.BIRD
+	centres  []*centre
+	frrAddr  netip.Addr   // at mgmt, if it has a wire there
+	mgmtAddr []netip.Addr // of the edges, at mgmt
+	pki      string       // folder of the CA and of the operators' certificates, seen by all nodes
+	service  string       // as the edges have it
 }
 
 type fleetEdge struct {
@@ -75,7 +76,7 @@ func newGoverned(t testing.TB, edges, centres int, more ...string) *governed {
 		e.toBIRD = lab.Wire(node, bird, fmt.Sprintf("10.78.%d.", i), fmt.Sprintf("fd78:%d::", i))
 		node.DefaultRoute(e.toFRR.Peer4.String())
 		node.DefaultRoute(e.toFRR.Peer6.String())
-		f.wire(node)
+		f.mgmtAddr = append(f.mgmtAddr, f.wire(node))
 		frrConfig.Neighbors = append(frrConfig.Neighbors, netlab.FRRNeighbor{Address: e.toFRR.Edge4, ASN: edgeASN, IPv4: true, IPv6: true, Password: frrPassword})
 		birdConfig.Neighbors = append(birdConfig.Neighbors, netlab.BIRDNeighbor{Name: e.name, Address: e.toBIRD.Edge4, ASN: edgeASN, IPv4: true, IPv6: true, Password: birdPassword})
 		e.daemon = &daemon{t: t, node: node}

@@ -82,18 +82,24 @@ func (l Ledger) SetBack(now time.Time) Ledger {
 // Penalty returns the key's penalty by the profile that is nearest to
 // suppressing it, in that profile's points, exploration included. 0: none.
 func (l Ledger) Penalty(c Config, k Key, now time.Time) float64 {
+	penalty, _ := l.Nearest(c, k, now)
+	return penalty
+}
+
+// Nearest is Penalty, and the points from which that profile suppresses; 0 and 0: none.
+func (l Ledger) Nearest(c Config, k Key, now time.Time) (penalty, suppress float64) {
 	i, found := l.find(k, -1)
 	if !found {
-		return 0
+		return 0, 0
 	}
-	var nearest, penalty float64
+	nearest := 0.0
 	for n, p := range c.Profiles {
 		v := p.decayed(l.at(i, l.column(n, p.Name)), now.Sub(l.entries[i].at))
 		if ratio := v / p.Suppress; ratio > nearest {
-			nearest, penalty = ratio, v
+			nearest, penalty, suppress = ratio, v, p.Suppress
 		}
 	}
-	return penalty
+	return penalty, suppress
 }
 
 // Charge returns the ledger with the event added for each key, once for each time
