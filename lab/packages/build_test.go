@@ -108,16 +108,19 @@ func command(ctx context.Context, env []string, words ...string) (string, error)
 	return string(out), err
 }
 
-// say runs a command that must succeed within a minute, and returns what it says.
+// say runs a command that must succeed within a minute, and returns what it writes to stdout.
 func say(t *testing.T, words ...string) string {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
-	out, err := command(ctx, nil, words...)
+	var faults strings.Builder
+	cmd := exec.CommandContext(ctx, words[0], words[1:]...)
+	cmd.Stderr = &faults
+	out, err := cmd.Output()
 	if err != nil {
-		t.Fatalf("%s: %v\n%s", strings.Join(words, " "), err, out)
+		t.Fatalf("%s: %v\n%s", strings.Join(words, " "), err, faults.String())
 	}
-	return out
+	return string(out)
 }
 
 // tools ends the test where one of these programs is missing: with a failure under CI.

@@ -1,16 +1,25 @@
 package packages
 
 import (
+	"context"
 	"slices"
 	"strings"
 	"testing"
+	"time"
 )
 
 // rpmIn has the machine's rpm change the root, whose packages it does not know: so no dependencies.
 func rpmIn(t *testing.T, m *machine, words ...string) string {
 	t.Helper()
-	return say(t, append([]string{"rpm", "--root", m.root, "--dbpath", "/var/lib/rpm", "--nodeps",
-		"--define", "_install_script_path /usr/local/sbin:/usr/sbin:/usr/bin:/sbin:/bin"}, words...)...)
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	words = append([]string{"rpm", "--root", m.root, "--dbpath", "/var/lib/rpm", "--nodeps",
+		"--define", "_install_script_path /usr/local/sbin:/usr/sbin:/usr/bin:/sbin:/bin"}, words...)
+	out, err := command(ctx, nil, words...)
+	if err != nil {
+		t.Fatalf("%s: %v\n%s", strings.Join(words, " "), err, out)
+	}
+	return out
 }
 
 func TestScriptsMeanTheSameToRPM(t *testing.T) {
