@@ -1,6 +1,12 @@
 # make help lists the targets.
 
 VERSION      ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo dev)
+COMMIT       ?= $(shell git describe --match '' --always --abbrev=40 --dirty 2>/dev/null)
+# When the commit was made, so that the same commit gives the same bytes.
+SOURCE_DATE_EPOCH ?= $(shell git log -1 --format=%ct 2>/dev/null || echo 0)
+# Where the programs of this machine go, and the packages.
+BIN          ?= bin
+DIST         ?= dist
 # How long all tests together may take under CI, and each package anywhere.
 TEST_LIMIT   ?= 60m
 TEST_TIMEOUT ?= 30m
@@ -15,14 +21,33 @@ DATA         ?= ../shared/data
 # The version comes from git describe; go need not ask git once more, which
 # fails in a checkout that belongs to another user.
 export GOFLAGS := $(strip $(GOFLAGS) -buildvcs=false)
+DATE = $(if $(COMMIT),$(shell date -u -d @$(SOURCE_DATE_EPOCH) +%Y-%m-%dT%H:%M:%SZ))
+BUILDINFO := github.com/catchment-bgp/catchment/internal/buildinfo
+# No symbol table and no DWARF: stack traces and profiles need neither.
+LDFLAGS = -s -w -X $(BUILDINFO).version=$(VERSION) -X $(BUILDINFO).commit=$(COMMIT) -X $(BUILDINFO).date=$(DATE)
 # Tagged tests are checked like all others.
 TAGS := data
 
-.PHONY: build demo lab-tour deps test compose-test images lint bench bench-go bench-failover bench-idle bench-central bench-community fuzz soak data generate man completions clean help
+.PHONY: build completions man packages reproducible demo lab-tour deps test compose-test images lint bench bench-go bench-failover bench-idle bench-central bench-community fuzz soak data generate clean help
 .DEFAULT_GOAL := build
 
 build: ## bin/catchment, bin/catchment-edge and bin/catchment-central, static
-	CGO_ENABLED=0 go build -trimpath -ldflags '-X main.version=$(VERSION)' -o bin/ ./cmd/catchment ./cmd/catchment-edge ./cmd/catchment-central
+	CGO_ENABLED=0 go build -trimpath -ldflags '$(LDFLAGS)' -o $(BIN)/ ./cmd/catchment ./cmd/catchment-edge ./cmd/catchment-central
+
+completions: build ## dist/completions, for bash, zsh and fish
+	@mkdir -p $(DIST)/completions
+	$(BIN)/catchment completion bash >$(DIST)/completions/catchment.bash
+	$(BIN)/catchment completion zsh >$(DIST)/completions/_catchment
+	$(BIN)/catchment completion fish >$(DIST)/completions/catchment.fish
+
+man: build ## dist/man, the manual pages, dated by the commit
+	SOURCE_DATE_EPOCH='$(SOURCE_DATE_EPOCH)' $(BIN)/catchment man $(DIST)/man
+
+packages: completions man ## dist/*.deb and *.rpm with SBOMs and SHA256SUMS: ARCH=arm64
+	@VERSION='$(VERSION)' SOURCE_DATE_EPOCH='$(SOURCE_DATE_EPOCH)' LDFLAGS='$(LDFLAGS)' BIN='$(abspath $(BIN))' DIST='$(abspath $(DIST))' deploy/packages/build
+
+reproducible: ## the packages of HEAD twice, in two folders and from nothing, and whether they are the same
+	@deploy/packages/reproducible
 
 demo: build ## two routers, a service and nodes on this machine, alone and with a centre; no root needed
 	bin/catchment demo
@@ -92,17 +117,8 @@ generate: ## Go from the .proto files
 		--go-grpc_out=api --go-grpc_opt=paths=source_relative \
 		--grpc-gateway_out=api --grpc-gateway_opt=paths=source_relative,grpc_api_configuration=api/central/v1/gateway.yaml $$(cd api && find . -name '*.proto' | sed 's,^\./,,' | sort)
 
-man: build ## dist/man: man pages, dated by the last commit
-	SOURCE_DATE_EPOCH=$${SOURCE_DATE_EPOCH:-$$(git log -1 --format=%ct)} bin/catchment man dist/man
-
-completions: build ## dist/completions: for bash, zsh and fish
-	mkdir -p dist/completions/bash dist/completions/zsh dist/completions/fish
-	bin/catchment completion bash > dist/completions/bash/catchment
-	bin/catchment completion zsh > dist/completions/zsh/_catchment
-	bin/catchment completion fish > dist/completions/fish/catchment.fish
-
-clean: ## remove what build and generate leave in bin
-	rm -rf bin
+clean: ## remove what is built: bin and dist
+	rm -rf bin dist
 
 help: ## this list
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/\1\t\2/p' $(MAKEFILE_LIST) | expand -t 17

@@ -38,7 +38,7 @@ func desc(name, help string, labels ...string) *prometheus.Desc {
 }
 
 var (
-	descBuild      = desc("build_info", "1; the label tells the version.", "version")
+	descBuild      = desc("build_info", "1; the labels tell what the program was built from.", "version", "commit")
 	descStreams    = desc("streams", "Streams of edges at this centre.")
 	descBehind     = desc("streams_behind", "Streams whose edges have not confirmed the newest intent sent to them.")
 	descNodes      = desc("nodes", "Nodes that the centre knows, by whether they are in contact.", "seen")
@@ -65,7 +65,7 @@ func (f *Fleet) Collect(ch chan<- prometheus.Metric) {
 	leads := f.leads(now)
 	f.mu.RLock()
 	defer f.mu.RUnlock()
-	gauge(descBuild, 1, f.settings.Version)
+	gauge(descBuild, 1, f.settings.Version, f.settings.Commit)
 	gauge(descStreams, float64(len(f.sessions)))
 	gauge(descBehind, float64(f.behind()))
 	gauge(descFrozen, number(f.w.frozen() != ""))

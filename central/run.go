@@ -27,8 +27,8 @@ const openTime = 60 * time.Second
 
 // Options are what a centre has from its process and not from its configuration.
 type Options struct {
-	// Version is that of this program.
-	Version string
+	// Version and Commit are those of this program; empty: not known.
+	Version, Commit string
 	// Log gets one line for each change.
 	Log *slog.Logger
 	// Supervisor, where set, is told every BeatEvery (0: 10 s) that the centre works.
@@ -39,7 +39,7 @@ type Options struct {
 // Run is a whole centre: it opens the store, serves what the configuration says
 // until ctx ends, and closes all again. The errors say what to do.
 func Run(ctx context.Context, cfg *config.Config, o Options) error {
-	log, version := o.Log, o.Version
+	log := o.Log
 	if os.Getenv("GOGC") == "" {
 		defer debug.SetGCPercent(debug.SetGCPercent(gcPercent))
 	}
@@ -63,7 +63,7 @@ func Run(ctx context.Context, cfg *config.Config, o Options) error {
 	if err != nil {
 		return errors.Join(err, listener.Close(), closeIf(web), closeIf(outside.listener))
 	}
-	f := NewFleet(s, Settings{ASN: cfg.ASN, Cluster: cfg.Etcd != nil, Services: cfg.Services, Landing: cfg.Landing, Registry: known, AuditKeep: cfg.AuditKeep, Outside: outside.Outside, WebPort: portOf(web), Version: version, Log: log})
+	f := NewFleet(s, Settings{ASN: cfg.ASN, Cluster: cfg.Etcd != nil, Services: cfg.Services, Landing: cfg.Landing, Registry: known, AuditKeep: cfg.AuditKeep, Outside: outside.Outside, WebPort: portOf(web), Version: o.Version, Commit: o.Commit, Log: log})
 	server, err := NewServer(f, id)
 	if err != nil {
 		return errors.Join(err, listener.Close(), closeIf(web), closeIf(outside.listener), s.Close())
@@ -79,7 +79,7 @@ func Run(ctx context.Context, cfg *config.Config, o Options) error {
 	}()
 	select {
 	case <-f.Ready():
-		log.Info("the centre serves", "listen", listener.Addr(), "http", cfg.HTTP, "tls", cfg.TLS != nil, "replica", f.settings.Replica, "version", version)
+		log.Info("the centre serves", "listen", listener.Addr(), "http", cfg.HTTP, "tls", cfg.TLS != nil, "replica", f.settings.Replica, "version", o.Version)
 		beats := make(chan struct{})
 		go func() { defer close(beats); f.beat(ctx, o.Supervisor, o.BeatEvery) }()
 		err = server.Serve(ctx, listener, web)

@@ -53,8 +53,8 @@ type Settings struct {
 	// the port at which this centre serves it; 0: none.
 	WebURL  string
 	WebPort uint32
-	// Version is that of this program.
-	Version string
+	// Version and Commit are those of this program; empty: not known.
+	Version, Commit string
 	// Log gets one line for each change; nil: none.
 	Log *slog.Logger
 }

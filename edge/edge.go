@@ -73,9 +73,10 @@ type Returns interface {
 type Options struct {
 	// File is the configuration file, for Apply, Confirm and Rollback; empty:
 	// what is applied lasts until the process ends.
-	File    string
-	Version string
-	Log     *slog.Logger
+	File string
+	// Version and Commit are those of this program; empty: not known.
+	Version, Commit string
+	Log             *slog.Logger
 
 	Announcer Announcer
 	VIPs      VIPs

@@ -28,7 +28,7 @@ func desc(name, help string, labels ...string) *prometheus.Desc {
 }
 
 var (
-	descBuild        = desc("build_info", "1; the label tells the version.", "version")
+	descBuild        = desc("build_info", "1; the labels tell what the program was built from.", "version", "commit")
 	descState        = desc("service_state", "1 for the state that the service is in, else 0.", "service", "state")
 	descSince        = desc("service_state_since_seconds", "Unix time of the last change of state or reason.", "service")
 	descChanges      = desc("service_changes_total", "Changes of state or reason, by the reason that brought them.", "service", "reason")
@@ -67,7 +67,7 @@ func (c collector) Collect(out chan<- prometheus.Metric) {
 		return
 	}
 	m := metrics{out}
-	m.gauge(descBuild, 1, s.Version)
+	m.gauge(descBuild, 1, s.Version, s.Commit)
 	m.node(s)
 	m.standing(s)
 	for _, svc := range s.Config.Services {

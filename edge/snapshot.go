@@ -17,7 +17,8 @@ import (
 type Snapshot struct {
 	At       time.Time
 	Started  time.Time
-	Version  string
+	Version  string         // of this program
+	Commit   string         // that it was built from; empty: not known
 	Config   *config.Config // not to be changed
 	Warnings []config.Problem
 	Decision policy.Decision
@@ -71,7 +72,7 @@ func (e *Edge) Snapshot(ctx context.Context) (Snapshot, error) {
 
 func (e *Edge) snapshot(now time.Time) Snapshot {
 	s := Snapshot{
-		At: now, Started: e.started, Version: e.opt.Version, Config: e.cfg, Warnings: e.warnings,
+		At: now, Started: e.started, Version: e.opt.Version, Commit: e.opt.Commit, Config: e.cfg, Warnings: e.warnings,
 		Decision: e.decision.Aged(e.policyConfig(), e.state, now), Sessions: e.opt.Announcer.Status(), Checks: map[string][]CheckStatus{},
 		Reloaded: e.reloads.ok, ReloadedAt: e.reloads.last, ReloadFault: e.reloads.why, Changes: maps.Clone(e.changes),
 	}

@@ -17,11 +17,9 @@ import (
 
 	"github.com/catchment-bgp/catchment/central"
 	"github.com/catchment-bgp/catchment/central/config"
+	"github.com/catchment-bgp/catchment/internal/buildinfo"
 	"github.com/catchment-bgp/catchment/internal/sdnotify"
 )
-
-// version is set when a release is built.
-var version = "dev"
 
 // Exit codes.
 const (
@@ -101,7 +99,7 @@ func run(args []string, stdout, stderr io.Writer) int {
 		return exitUsage
 	}
 	if o.version {
-		fmt.Fprintln(stdout, "catchment-central", version)
+		fmt.Fprint(stdout, buildinfo.Get().Line("catchment-central"))
 		return exitDone
 	}
 	cfg, err := o.load()
@@ -131,7 +129,8 @@ func run(args []string, stdout, stderr io.Writer) int {
 
 // serve runs the centre, and tells systemd of it where that listens.
 func serve(ctx context.Context, cfg *config.Config, log *slog.Logger) error {
-	o := central.Options{Version: version, Log: log}
+	built := buildinfo.Get()
+	o := central.Options{Version: built.Version, Commit: built.Commit, Log: log}
 	systemd, err := sdnotify.New(os.Getenv, os.Getpid(), log)
 	if err != nil {
 		return fmt.Errorf("systemd: %w", err)

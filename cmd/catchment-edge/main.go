@@ -20,11 +20,9 @@ import (
 
 	"github.com/catchment-bgp/catchment/edge"
 	"github.com/catchment-bgp/catchment/edge/config"
+	"github.com/catchment-bgp/catchment/internal/buildinfo"
 	"github.com/catchment-bgp/catchment/internal/sdnotify"
 )
-
-// version is set when a release is built.
-var version = "dev"
 
 // Exit codes.
 const (
@@ -73,7 +71,7 @@ func run(args []string, stdout, stderr io.Writer) int {
 		return exitUsage
 	}
 	if o.version {
-		fmt.Fprintln(stdout, "catchment-edge", version)
+		fmt.Fprint(stdout, buildinfo.Get().Line("catchment-edge"))
 		return exitDone
 	}
 	// Before anything that takes time: a reload that comes early must not end us.
@@ -100,7 +98,8 @@ func run(args []string, stdout, stderr io.Writer) int {
 		level = slog.LevelDebug
 	}
 	log := slog.New(slog.NewTextHandler(stderr, &slog.HandlerOptions{Level: level}))
-	if err := serve(c, warnings, edge.Options{File: o.file, Version: version, Log: log}, hup); err != nil {
+	built := buildinfo.Get()
+	if err := serve(c, warnings, edge.Options{File: o.file, Version: built.Version, Commit: built.Commit, Log: log}, hup); err != nil {
 		log.Error("catchment-edge cannot run", "error", err)
 		return exitFailed
 	}

@@ -2,15 +2,12 @@ package main
 
 import (
 	"fmt"
-	"runtime"
 
 	"github.com/spf13/cobra"
 
 	"github.com/catchment-bgp/catchment/cmd/catchment/internal/cli"
+	"github.com/catchment-bgp/catchment/internal/buildinfo"
 )
-
-// version is set when a release is built.
-var version = "dev"
 
 func versionCommand(env *cli.Env) *cobra.Command {
 	return &cobra.Command{
@@ -27,11 +24,9 @@ func versionCommand(env *cli.Env) *cobra.Command {
 
 // versionFlag has `catchment --version` print what `catchment version` prints.
 func versionFlag(root *cobra.Command) {
-	root.Version = version // cobra reads the flag only for a command that has one
+	root.Version = buildinfo.Get().Version // cobra reads the flag only for a command that has one
 	root.SetVersionTemplate(versionText())
 	root.Flags().Bool("version", false, "print the version and exit") // cobra's own would take -v too
 }
 
-func versionText() string {
-	return fmt.Sprintf("catchment %s %s %s/%s\n", version, runtime.Version(), runtime.GOOS, runtime.GOARCH)
-}
+func versionText() string { return buildinfo.Get().Line("catchment") }
