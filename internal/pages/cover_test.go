@@ -23,6 +23,7 @@ var players = []player{
 	{"docs/howto/first-centre.md", "", "cmd/catchment-central TestHowtoPrintsWhatItShows"},
 	{"docs/howto/recover-a-centre.md", "", "cmd/catchment-central TestHowtoPrintsWhatItShows"},
 	{"docs/howto/publish-communities.md", "", "cmd/catchment TestHowtoPublishesAndPrintsWhatItShows"},
+	{"docs/howto/check-a-node.md", "", "cmd/catchment TestCheckANodePrintsWhatItShows"},
 	{"docs/howto/write-a-ladder.md", "", "cmd/catchment TestPagesPrintWhatTheyShow"},
 	{"docs/howto/join-an-exchange.md", "", "cmd/catchment TestPagesPrintWhatTheyShow"},
 	{"docs/howto/plan-a-maintenance.md", "", "cmd/catchment TestPagesPrintWhatTheyShow"},
