@@ -27,6 +27,7 @@ func (l *lab) awaitSessions(ctx context.Context, t *clab.Topology, within time.D
 	defer tick.Stop()
 	names, addresses := heldBack(t)
 	for i := range r.list { // each is asked until its sessions are up, and no more
+		var before error
 		for !slices.Contains(names, r.list[i].Name) {
 			behind := r.one(bound, i, func(ctx context.Context, _ int, reader router.Reader) error {
 				return established(ctx, reader, addresses)
@@ -34,6 +35,10 @@ func (l *lab) awaitSessions(ctx context.Context, t *clab.Topology, within time.D
 			if behind == nil {
 				break
 			}
+			if bound.Err() != nil && before != nil {
+				behind = before // the last question was cut short
+			}
+			before = behind
 			select {
 			case <-tick.C:
 				continue
