@@ -35,7 +35,7 @@ type layout struct {
 }
 
 // SignedIn reports whether the navigation is of use.
-func (l layout) SignedIn() bool { return l.Who.Dev || l.Who.Role != identity.None }
+func (l layout) SignedIn() bool { return l.Who.Dev || l.Who.Name != identity.Name{} }
 
 // May reports whether who looks may change something.
 func (l layout) May() bool { return l.Who.Role == identity.Operator || l.Who.Role == identity.Admin }

@@ -40,6 +40,7 @@ const (
 	Tc
 	OpenBGPDRouting
 	ExaBGPRouting
+	Chromium
 )
 
 // needs says how each Need is met: files that must exist, and the Debian package that brings them.
@@ -54,6 +55,8 @@ var needs = map[Need]struct {
 	Nft:         {"nft", "nftables", []string{"/usr/sbin/nft"}},
 	Tcpdump:     {"tcpdump", "tcpdump", []string{"/usr/bin/tcpdump"}},
 	Tc:          {"tc", "iproute2", []string{"/usr/sbin/tc"}},
+
+	Chromium: {"Chromium", "chromium", []string{"/usr/bin/chromium"}},
 
 	OpenBGPDRouting: {"OpenBGPD", "openbgpd", []string{openBGPDTool, bgpctlTool}},
 	ExaBGPRouting:   {"ExaBGP 4", "exabgp", []string{exaBGPTool, exaHealthTool, "/usr/bin/curl"}},

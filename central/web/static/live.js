@@ -20,12 +20,15 @@ function keep() {
   const open = new Map();
   for (const d of live.querySelectorAll("details[data-keep]")) open.set(d.dataset.keep, d.open);
   const at = document.activeElement;
-  const focus = at && live.contains(at) && at.getAttribute("href");
+  const alike = (e) => [...live.querySelectorAll(e)];
+  const kind = !at || !live.contains(at) ? "" : at.matches("a[href]") ? `a[href="${CSS.escape(at.getAttribute("href"))}"]` :
+    at.matches("details[data-keep] > summary") ? `details[data-keep="${CSS.escape(at.parentElement.dataset.keep)}"] > summary` : "";
+  const which = kind ? alike(kind).indexOf(at) : -1;
   return () => {
     for (const d of live.querySelectorAll("details[data-keep]")) {
       if (open.has(d.dataset.keep)) d.open = open.get(d.dataset.keep);
     }
-    if (focus) live.querySelector(`a[href="${CSS.escape(focus)}"]`)?.focus({preventScroll: true});
+    if (kind) (alike(kind)[which] ?? alike(kind)[0])?.focus({preventScroll: true});
   };
 }
 
