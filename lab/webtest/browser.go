@@ -181,6 +181,9 @@ func (b *Browser) hear(event any) {
 			tell("%s: %s %s", e.Entry.Source, e.Entry.Text, e.Entry.URL)
 		}
 	case *audits.EventIssueAdded:
+		if d := e.Issue.Details; d != nil && d.GenericIssueDetails != nil && d.GenericIssueDetails.ErrorType == audits.GenericIssueErrorTypeNavigationEntryMarkedSkippable {
+			return // about the button "back" after a form that was sent by itself
+		}
 		details, _ := json.Marshal(e.Issue.Details) // it was JSON just now
 		tell("issue: %s %.500s", e.Issue.Code, details)
 	case *network.EventRequestWillBeSent:
