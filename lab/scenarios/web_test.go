@@ -68,9 +68,10 @@ func (f *governed) browse(t *testing.T, who string) *webtest.Browser {
 	b.Width(webtest.Wide)
 	b.Open("/")
 	b.Await(soon, "a stranger is sent to sign in", `location.pathname === "/login"`)
-	for _, fault := range b.Inspect("/login") {
+	for _, fault := range append(b.Inspect("/login"), b.Skips()...) {
 		t.Error(fault)
 	}
+	b.Open("/login")
 	a := f.as(who, "web", "login")
 	if a.code != 0 || !strings.Contains(a.stderr, "once, until") {
 		t.Fatalf("a link to sign in: exit code %d, %s", a.code, a.stderr)
@@ -84,8 +85,8 @@ func (f *governed) browse(t *testing.T, who string) *webtest.Browser {
 	return b
 }
 
-// TestTheWholePageIsWalkedByABrowser walks every page of a live fleet, sees a drain without
-// a reload, and makes a window that FRR sees.
+// TestTheWholePageIsWalkedByABrowser sees a drain without a reload, makes a window that FRR
+// sees, walks every page meanwhile, and is refused another.
 func TestTheWholePageIsWalkedByABrowser(t *testing.T) {
 	t.Parallel()
 	f := newWeb(t)
@@ -95,19 +96,21 @@ func TestTheWholePageIsWalkedByABrowser(t *testing.T) {
 			t.Logf("the audit log: %s", f.as(operator, "audit", "list", "-o", "json").stdout)
 		}
 	})
+	f.drainIsSeen(b, f.edges[0])
+	f.windowIsMade(b, f.edges[1])
 	visited := b.Walk("/", func(path string) {
 		for _, fault := range b.Inspect(path) {
 			t.Error(fault)
 		}
 	})
 	t.Logf("walked %d pages: %q", len(visited), visited)
-	for _, page := range []string{"/", "/maintenance", "/communities", "/audit"} {
+	for _, page := range []string{"/", "/maintenance", "/communities", "/audit", "/nodes/msk1", "/maintenance/new"} {
 		if !slices.Contains(visited, page) {
 			t.Errorf("there is no way to %s", page)
 		}
 	}
-
-	f.drainIsSeen(b, f.edges[0])
+	f.windowIsRefused(b, f.edges[2])
+	f.windowIsEnded(b, f.edges[1])
 	if elsewhere, asked := b.Elsewhere(); len(elsewhere) > 0 || asked == 0 {
 		t.Errorf("the pages asked %q, and the centre %d times", elsewhere, asked)
 	}
@@ -132,4 +135,67 @@ func (f *governed) drainIsSeen(b *webtest.Browser, e *fleetEdge) {
 	e.must("auto", "video", "--reason", "seen")
 	f.await(soon, e, "announced again", undrained)
 	b.Await(30*time.Second, e.name+" announced again", state+` === "announced" && window.sameDocument`)
+}
+
+// planWindow fills the form of a window for an edge, and asks what it would do.
+func (f *governed) planWindow(b *webtest.Browser, e *fleetEdge, reason string) {
+	f.t.Helper()
+	b.Open("/maintenance")
+	b.Click(`a[href="/maintenance/new"]`)
+	b.Await(soon, "the form", `location.pathname === "/maintenance/new" && !!document.querySelector("form.plan")`)
+	b.Click(fmt.Sprintf(`input[type=checkbox][value=%q]`, e.name))
+	b.Click(`input[name=start][value=now]`)
+	b.Fill(`[name=lasts]`, "10m")
+	b.Fill(`[name=lead]`, "4s")
+	b.Fill(`[name=reason]`, reason)
+	b.Click(`form.plan button`)
+}
+
+// windowIsMade makes a window that FRR sees: first clients are asked to leave (RFC 8326),
+// then the routes go.
+func (f *governed) windowIsMade(b *webtest.Browser, e *fleetEdge) {
+	f.t.Helper()
+	f.planWindow(b, e, "line card")
+	b.Await(soon, "what the window would do", `location.pathname === "/maintenance/preview" && document.body.innerText.includes("Nothing has been done yet")`)
+	for _, fault := range b.Faults() {
+		f.t.Errorf("what the window would do: %s", fault)
+	}
+	b.Shot("preview")
+	f.await(soon, e, "announced still", undrained)
+	b.Click(`form[action="/maintenance"] button:not(.plain)`)
+	f.await(soon, e, "drained", has(gshut))
+	b.Await(soon, "the window's page", `/^[/]maintenance[/]w-/.test(location.pathname)`)
+	f.await(soon, e, "withdrawn", nil)
+	b.Await(30*time.Second, "the window to be safe", `document.querySelector("main").innerText.includes("safe")`)
+	b.Shot("window")
+}
+
+// windowIsRefused asks for one more than the limits allow.
+func (f *governed) windowIsRefused(b *webtest.Browser, e *fleetEdge) {
+	f.t.Helper()
+	f.planWindow(b, e, "one too many")
+	b.Await(soon, "the refusal", `document.body.innerText.includes("min_announcing")`)
+	if !webtest.Eval[bool](b, fmt.Sprintf(`document.querySelector("input[value=%s]").checked && document.querySelector("[name=reason]").value === "one too many"`, e.name)) {
+		f.t.Error("what was filled in is lost with the refusal")
+	}
+	for _, fault := range b.Faults() {
+		if !strings.Contains(fault, "status of 409") {
+			f.t.Errorf("the refusal: %s", fault)
+		}
+	}
+	b.Shot("refused")
+	f.await(soon, e, "announced", undrained)
+}
+
+// windowIsEnded ends the window of an edge, which returns.
+func (f *governed) windowIsEnded(b *webtest.Browser, e *fleetEdge) {
+	f.t.Helper()
+	b.Open("/maintenance")
+	b.Click(`a[href^="/maintenance/w-"]`)
+	b.Await(soon, "the window's page", `/^[/]maintenance[/]w-/.test(location.pathname)`)
+	b.Click(`a[href$="/end"]`)
+	b.Await(soon, "the form to end it", `location.pathname.endsWith("/end") && !!document.querySelector("main form button")`)
+	b.Click(`main form button`)
+	b.Await(soon, "the window to be ended", `document.querySelector("main").innerText.includes("ended")`)
+	f.await(30*time.Second, e, "back", undrained)
 }

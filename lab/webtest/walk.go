@@ -26,6 +26,9 @@ func (b *Browser) Walk(from string, visit func(path string)) (visited []string) 
 		todo = todo[1:]
 		b.Open(path)
 		visited = append(visited, path)
+		if kind := Eval[string](b, "document.contentType"); kind != "text/html" {
+			continue
+		}
 		links := Eval[[]string](b, linksScript)
 		visit(path)
 		for _, link := range links {
@@ -62,7 +65,7 @@ func kindOf(u *url.URL) string {
 
 // Inspect looks at the page that is open in all the ways that its readers do: light and
 // dark, on a desk and on a telephone, by keyboard, and without JavaScript. It returns each
-// fault with the way, and leaves the browser as it was: light, wide, with JavaScript.
+// fault with the way. The page that is open afterwards runs no JavaScript; the next one does.
 func (b *Browser) Inspect(path string) (faults []string) {
 	b.t.Helper()
 	note := func(way string, found []string) {
@@ -80,7 +83,6 @@ func (b *Browser) Inspect(path string) (faults []string) {
 	note("narrow", b.Faults())
 	b.Shot(path + "-narrow")
 	b.Width(Wide)
-	note("keyboard", b.Skips())
 	note("keyboard", b.Unreached())
 	with := Eval[[]string](b, headingsScript)
 	b.Scripts(false)
@@ -90,8 +92,6 @@ func (b *Browser) Inspect(path string) (faults []string) {
 		note("without JavaScript", []string{fmt.Sprintf("the headings are %q, and with it %q", without, with)})
 	}
 	b.Scripts(true)
-	b.Open(path)
-	note("once more", b.Told())
 	return faults
 }
 
