@@ -128,20 +128,6 @@ func httpCode(c codes.Code) int {
 	return http.StatusInternalServerError
 }
 
-// part answers with a piece of a page, if the browser does not have it already.
-func part(w http.ResponseWriter, r *http.Request, text []byte) {
-	sum := sha256.Sum256(text)
-	tag := `"` + hex.EncodeToString(sum[:12]) + `"`
-	w.Header().Set("Cache-Control", "private, no-cache")
-	w.Header().Set("ETag", tag)
-	if r.Header.Get("If-None-Match") == tag {
-		w.WriteHeader(http.StatusNotModified)
-		return
-	}
-	w.Header().Set("Content-Type", "text/html; charset=utf-8")
-	_, _ = w.Write(text)
-}
-
 // assets serves our own style and script.
 func assets(static fs.FS) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
