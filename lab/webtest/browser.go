@@ -265,10 +265,15 @@ func (b *Browser) Open(address string) {
 	b.Do("opening "+address, chromedp.Navigate(address))
 }
 
-// Click clicks on what a CSS selector finds.
+// Click clicks on what a CSS selector finds; again where a page that is live was drawn anew
+// between the two.
 func (b *Browser) Click(selector string) {
 	b.t.Helper()
-	b.Do("a click on "+selector, chromedp.Click(chromedp.CSS(selector)))
+	netlab.Eventually(b.t, patience, "a click on "+selector, func() error {
+		limited, cancel := context.WithTimeout(b.ctx, patience)
+		defer cancel()
+		return chromedp.Do(limited, chromedp.Click(chromedp.CSS(selector)))
+	})
 }
 
 // Fill puts a text into the field that a CSS selector finds, in place of what is there.

@@ -32,6 +32,14 @@ function keep() {
   };
 }
 
+// A click is a press and a release on one element: what is pressed is not drawn anew.
+let pressed = false;
+addEventListener("pointerdown", () => { pressed = true; }, true);
+for (const end of ["pointerup", "pointercancel"]) addEventListener(end, () => { setTimeout(() => { pressed = false; }); }, true);
+async function released() {
+  for (let i = 0; pressed && i < 40; i++) await new Promise((go) => setTimeout(go, 50));
+}
+
 async function refresh() {
   if (busy) { again = true; return; }
   busy = true;
@@ -40,6 +48,7 @@ async function refresh() {
     if (answer.status === 401) { location.reload(); return; }
     if (!answer.ok) throw new Error(await answer.text());
     const text = await answer.text();
+    await released();
     if (text !== live.dataset.text) {
       const back = keep();
       live.innerHTML = text;
