@@ -134,7 +134,7 @@ func (f *governed) drainIsSeen(b *webtest.Browser, e *fleetEdge) {
 	b.Shot("drained")
 	e.must("auto", "video", "--reason", "seen")
 	f.await(soon, e, "announced again", undrained)
-	b.Await(30*time.Second, e.name+" announced again", state+` === "announced" && window.sameDocument`)
+	b.Await(time.Minute, e.name+" to be announced and to need no leave any more", state+` === "announced" && !document.getElementById("grants") && window.sameDocument`)
 }
 
 // planWindow fills the form of a window for an edge, and asks what it would do.

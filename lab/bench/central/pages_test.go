@@ -136,15 +136,15 @@ func (o *openPages) close() error {
 // most is the largest of each figure while the fleet changes all the time.
 func (c *centre) most(window time.Duration) held {
 	c.t.Helper()
-	m := c.held()
-	for i, end := 0, time.Now().Add(window); time.Now().Before(end); i++ {
-		c.freeze(i%2 == 0)
+	m, frozen := c.held(), false
+	for end := time.Now().Add(window); time.Now().Before(end) || frozen; {
+		frozen = !frozen
+		c.freeze(frozen)
 		<-time.After(time.Second)
 		h := c.held()
 		m.usage.RSS, m.heap, m.stacks, m.goroutines = max(m.usage.RSS, h.usage.RSS), max(m.heap, h.heap), max(m.stacks, h.stacks), max(m.goroutines, h.goroutines)
 		m.at, m.usage.CPU = h.at, h.usage.CPU
 	}
-	c.freeze(false)
 	return m
 }
 
