@@ -11,7 +11,9 @@
   const style = getComputedStyle(e);
   const box = e.getBoundingClientRect();
   let fault = "";
-  if (style.outlineStyle === "none" || parseFloat(style.outlineWidth) < 1) fault = "the focus is not seen";
+  // A field of a date shows by itself which part of it has the focus.
+  const marked = e.matches("input[type=date], input[type=time], input[type=datetime-local]");
+  if (!marked && (style.outlineStyle === "none" || parseFloat(style.outlineWidth) < 1)) fault = "the focus is not seen";
   if (box.right <= 0 || box.bottom <= 0 || box.left >= innerWidth || box.top >= innerHeight) fault = "what has the focus is outside of the window";
   return {end: false, fault: fault && fault + ": " + e.outerHTML.replace(/\s+/g, " ").slice(0, 120)};
 })()

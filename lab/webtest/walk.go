@@ -1,9 +1,12 @@
 package webtest
 
 import (
+	"context"
 	"fmt"
 	"net/url"
 	"strings"
+
+	"github.com/chromedp/chromedp"
 )
 
 const (
@@ -14,7 +17,7 @@ const (
 )
 
 // linksScript has the addresses that a page leads to.
-const linksScript = `[...document.querySelectorAll("a[href]")].map((a) => a.href)`
+const linksScript = `[...document.querySelectorAll("a[href]:not([download])")].map((a) => a.href)`
 
 // Walk opens a page, those that it leads to and so on, on this server alone, and calls visit
 // on each with its path. Of pages alike it visits a few.
@@ -24,10 +27,9 @@ func (b *Browser) Walk(from string, visit func(path string)) (visited []string) 
 	for len(todo) > 0 && len(visited) < maxPages {
 		path := todo[0]
 		todo = todo[1:]
-		b.Open(path)
 		visited = append(visited, path)
-		if kind := Eval[string](b, "document.contentType"); kind != "text/html" {
-			continue
+		if !b.opens(path) || Eval[string](b, "document.contentType") != "text/html" {
+			continue // a file
 		}
 		links := Eval[[]string](b, linksScript)
 		visit(path)
@@ -48,6 +50,18 @@ func (b *Browser) Walk(from string, visit func(path string)) (visited []string) 
 		}
 	}
 	return visited
+}
+
+// opens goes to a path; false: it is a file to be kept, and the page stays as it was.
+func (b *Browser) opens(path string) bool {
+	b.t.Helper()
+	limited, cancel := context.WithTimeout(b.ctx, patience)
+	defer cancel()
+	err := chromedp.Do(limited, chromedp.Navigate("https://"+b.o.Host+path))
+	if err != nil && !strings.Contains(err.Error(), "net::ERR_ABORTED") {
+		b.t.Fatalf("opening %s: %v", path, err)
+	}
+	return err == nil
 }
 
 // kindOf is what pages alike have in common: /nodes/msk1 and /nodes/spb1 are of one kind.
