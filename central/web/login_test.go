@@ -54,3 +54,11 @@ func FuzzOurs(f *testing.F) {
 		}
 	})
 }
+
+func TestAClockIsSaidInWords(t *testing.T) {
+	for seconds, want := range map[float64]string{0: "as the centre's", -0.04: "as the centre's", 0.04: "as the centre's", 1.26: "1.3 s ahead of the centre's", -7: "7.0 s behind the centre's"} {
+		if got := skew(seconds); got != want {
+			t.Errorf("%g is %q, want %q", seconds, got, want)
+		}
+	}
+}
