@@ -33,8 +33,9 @@ type OIDC struct {
 }
 
 const (
-	// DefaultClaim is Claim unless the file says, and DefaultNameClaim NameClaim.
-	DefaultClaim     = "groups"
+	// DefaultClaim is Claim unless the file says.
+	DefaultClaim = "groups"
+	// DefaultNameClaim is NameClaim unless the file says.
 	DefaultNameClaim = "preferred_username"
 )
 
