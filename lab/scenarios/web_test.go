@@ -104,7 +104,7 @@ func TestTheWholePageIsWalkedByABrowser(t *testing.T) {
 		}
 	})
 	t.Logf("walked %d pages: %q", len(visited), visited)
-	for _, page := range []string{"/", "/maintenance", "/communities", "/audit", "/nodes/msk1", "/maintenance/new"} {
+	for _, page := range []string{"/", "/maintenance", "/communities", "/audit", "/nodes/msk1", "/maintenance/new", "/maintenance/import"} {
 		if !slices.Contains(visited, page) {
 			t.Errorf("there is no way to %s", page)
 		}

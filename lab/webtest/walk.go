@@ -13,7 +13,7 @@ const (
 	// maxPages bounds a walk, and maxAlike the pages that differ in what stands behind
 	// their path's first part or in their query only.
 	maxPages = 40
-	maxAlike = 2
+	maxAlike = 3
 )
 
 // linksScript has the addresses that a page leads to.
