@@ -13,7 +13,9 @@ import (
 
 	"github.com/catchment-bgp/catchment/central/config"
 	"github.com/catchment-bgp/catchment/central/identity"
+	"github.com/catchment-bgp/catchment/central/idp"
 	"github.com/catchment-bgp/catchment/central/store"
+	"github.com/catchment-bgp/catchment/central/web"
 	"github.com/catchment-bgp/catchment/community/importer"
 	"github.com/catchment-bgp/catchment/community/registry"
 )
@@ -63,7 +65,7 @@ func Run(ctx context.Context, cfg *config.Config, o Options) error {
 	if err != nil {
 		return errors.Join(err, listener.Close(), closeIf(web), closeIf(outside.listener))
 	}
-	f := NewFleet(s, Settings{ASN: cfg.ASN, Cluster: cfg.Etcd != nil, Services: cfg.Services, Landing: cfg.Landing, Registry: known, AuditKeep: cfg.AuditKeep, Outside: outside.Outside, WebPort: portOf(web), Version: o.Version, Commit: o.Commit, Log: log})
+	f := NewFleet(s, Settings{ASN: cfg.ASN, Cluster: cfg.Etcd != nil, Services: cfg.Services, Landing: cfg.Landing, Registry: known, AuditKeep: cfg.AuditKeep, Outside: outside.Outside, WebURL: cfg.Web.URL, WebPort: portOf(web), Version: o.Version, Commit: o.Commit, Log: log})
 	server, err := NewServer(f, id)
 	if err != nil {
 		return errors.Join(err, listener.Close(), closeIf(web), closeIf(outside.listener), s.Close())
@@ -139,7 +141,22 @@ func identityOf(cfg *config.Config, log *slog.Logger) (Identity, error) {
 		role, set := cfg.Roles[n.Short()]
 		return identity.Role(role), set
 	}
+	id.Provider = providerOf(cfg)
 	return id, nil
+}
+
+// providerOf asks the provider nothing yet: one that is away keeps no centre from starting.
+func providerOf(cfg *config.Config) *idp.Provider {
+	o := cfg.Web.OIDC
+	if o == nil {
+		return nil
+	}
+	roles := map[string]identity.Role{}
+	for group, role := range o.Roles {
+		roles[group] = identity.Role(role)
+	}
+	return idp.New(idp.Config{Issuer: o.Issuer, ClientID: o.ClientID, SecretFile: o.SecretFile, Scopes: o.Scopes, Redirect: cfg.Web.URL + web.BackFromElsewhere,
+		Claim: o.Claim, Roles: roles, NameClaim: o.NameClaim, MailDomain: o.MailDomain, Domain: cfg.Domain})
 }
 
 func openFiles(t *config.TLS, log *slog.Logger) (*identity.Files, error) {

@@ -22,6 +22,7 @@ import (
 	centralv1 "github.com/catchment-bgp/catchment/api/central/v1"
 	"github.com/catchment-bgp/catchment/central/audit"
 	"github.com/catchment-bgp/catchment/central/identity"
+	"github.com/catchment-bgp/catchment/central/idp"
 )
 
 const (
@@ -49,6 +50,8 @@ type Server struct {
 	grpc  *grpc.Server
 	local *identity.Local
 	files *identity.Files
+
+	provider *idp.Provider
 }
 
 // Identity is how a Server knows its callers.
@@ -61,6 +64,8 @@ type Identity struct {
 	CA *identity.CA
 	// Roles gives callers, as KIND/NAME, another role than their certificates.
 	Roles func(identity.Name) (identity.Role, bool)
+	// Provider signs people in at the page, besides codes and certificates; nil: none does.
+	Provider *idp.Provider
 }
 
 // NewServer returns the server of a fleet that does not run yet. It serves nothing
@@ -78,7 +83,7 @@ func NewServer(f *Fleet, id Identity) (*Server, error) {
 		grpc.KeepaliveEnforcementPolicy(keepalive.EnforcementPolicy{MinTime: keepaliveMin, PermitWithoutStream: true}),
 		grpc.ReadBufferSize(0), grpc.WriteBufferSize(writeBuffer),
 		grpc.StaticStreamWindowSize(onTheWay), grpc.StaticConnWindowSize(onTheWay))
-	s := &Server{f: f, gate: gate, grpc: grpc.NewServer(options...), local: local, files: id.Files}
+	s := &Server{f: f, gate: gate, grpc: grpc.NewServer(options...), local: local, files: id.Files, provider: id.Provider}
 	centralv1.RegisterEdgesServer(s.grpc, &edges{f: f, gate: gate, ca: id.CA})
 	centralv1.RegisterFleetServer(s.grpc, &api{f: f, ca: id.CA})
 	healthy := health.NewServer()

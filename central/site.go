@@ -16,6 +16,9 @@ func (s *Server) site(client centralv1.FleetClient) (*web.Site, identity.Session
 	if s.files != nil {
 		logins := newWebLogins(s.f, s.gate)
 		cfg.Logins, sessions = logins, logins
+		if s.provider != nil {
+			cfg.Elsewhere = oidcLogins{logins, s.provider}
+		}
 	}
 	site, err := web.New(cfg)
 	return site, sessions, err

@@ -35,6 +35,7 @@ func (c *checker) check(raw *rawConfig) *Config {
 	c.roles(cfg)
 	c.landing(cfg, raw.Landing)
 	c.bmp(cfg, raw.BMP)
+	c.web(cfg, raw.Web)
 	for i := range raw.Registry {
 		cfg.Registry = append(cfg.Registry, c.path(&raw.Registry[i]))
 	}

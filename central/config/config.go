@@ -38,6 +38,8 @@ type Config struct {
 	Landing fleet.Landing
 	// BMP is how the fleet is seen from outside; nil: not at all.
 	BMP *BMP
+	// Web is about the page.
+	Web Web
 }
 
 // Etcd is an external cluster.

@@ -34,6 +34,9 @@ bmp:
   views:
     - {name: transit-a-rr, address: 192.0.2.7, sees: [msk1, spb1], policy: loc-rib}
     - {name: transit-b, address: "2001:db8::7"}
+web:
+  url: https://noc.example.net/
+  oidc: {issuer: "https://login.example.net", client_id: c, client_secret_file: s, scopes: [email], claim: g, roles: {G 1: admin}, name_claim: email, mail_domain: example.net}
 `
 
 func TestEveryKeyIsRead(t *testing.T) {
@@ -50,7 +53,9 @@ func TestEveryKeyIsRead(t *testing.T) {
 		Landing:  fleet.Landing{"MSK1": {"spb1": 0.5, "ekb1": 0.5}}, Registry: []string{in("as57629.txt")},
 		BMP: &BMP{Listen: "192.0.2.1:11019", Grace: 90 * time.Second, Views: []View{
 			{Name: "transit-a-rr", Address: netip.MustParseAddr("192.0.2.7"), Sees: []string{"msk1", "spb1"}, Policy: "loc-rib"},
-			{Name: "transit-b", Address: netip.MustParseAddr("2001:db8::7"), Policy: "post"}}}}
+			{Name: "transit-b", Address: netip.MustParseAddr("2001:db8::7"), Policy: "post"}}},
+		Web: Web{URL: "https://noc.example.net", OIDC: &OIDC{Issuer: "https://login.example.net", ClientID: "c", SecretFile: in("s"), Scopes: []string{"email"},
+			Claim: "g", Roles: map[string]string{"G 1": "admin"}, NameClaim: "email", MailDomain: "example.net"}}}
 	if !reflect.DeepEqual(got, want) {
 		t.Errorf("got  %+v\nwant %+v", got, want)
 	}

@@ -21,6 +21,7 @@ func TestTheReferenceHasEveryKeyAndNoOther(t *testing.T) {
 		"Top level": reflect.TypeFor[rawConfig](), "etcd": reflect.TypeFor[rawEtcd](), "tls": reflect.TypeFor[rawTLS](),
 		"audit": reflect.TypeFor[rawAudit](), "services": reflect.TypeFor[rawService](),
 		"bmp": reflect.TypeFor[rawBMP](), "views": reflect.TypeFor[rawView](),
+		"web": reflect.TypeFor[rawWeb](), "oidc": reflect.TypeFor[rawOIDC](),
 	} {
 		table, err := page.Table(section)
 		if err != nil {

@@ -31,6 +31,23 @@ type rawConfig struct {
 	Landing  map[string]map[string]float64 `yaml:"landing"`
 	Registry []string                      `yaml:"registry"`
 	BMP      *rawBMP                       `yaml:"bmp"`
+	Web      *rawWeb                       `yaml:"web"`
+}
+
+type rawWeb struct {
+	URL  *string  `yaml:"url"`
+	OIDC *rawOIDC `yaml:"oidc"`
+}
+
+type rawOIDC struct {
+	Issuer       *string           `yaml:"issuer"`
+	ClientID     *string           `yaml:"client_id"`
+	ClientSecret *string           `yaml:"client_secret_file"`
+	Scopes       []string          `yaml:"scopes"`
+	Claim        *string           `yaml:"claim"`
+	Roles        map[string]string `yaml:"roles"`
+	NameClaim    *string           `yaml:"name_claim"`
+	MailDomain   *string           `yaml:"mail_domain"`
 }
 
 type rawBMP struct {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/tls"
 	"errors"
+	"io"
 	"net"
 	"sync"
 
@@ -55,6 +56,12 @@ func (g *Gate) devVerdict(addr string) verdict {
 func (g *Gate) handshakeFailed(addr string, err error) {
 	if errors.Is(err, errBusy) { // nobody's fault
 		g.count(Busy)
+		return
+	}
+	if errors.Is(err, io.EOF) {
+		// So leave browsers that are asked for a certificate, a few times each, to come
+		// back: what they do next is to count, and people behind one address are many.
+		g.count(NoHandshake)
 		return
 	}
 	reason := NoHandshake

@@ -146,3 +146,6 @@ func (r Role) covers(least Role) bool {
 	}
 	return ranks[r] > 0 && ranks[r] >= ranks[least]
 }
+
+// Above reports whether a person with the role r may do more than one with the other.
+func (r Role) Above(other Role) bool { return ranks[r] > ranks[other] }

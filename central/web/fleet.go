@@ -161,10 +161,10 @@ func (s *Site) fleet(w http.ResponseWriter, r *http.Request) {
 }
 
 func (s *Site) fleetPart(w http.ResponseWriter, r *http.Request) {
-	text, err := s.live.fleet()
+	p, err := s.live.part()
 	if err != nil {
 		http.Error(w, "the fleet cannot be drawn", http.StatusInternalServerError)
 		return
 	}
-	part(w, r, text)
+	p.send(w, r)
 }

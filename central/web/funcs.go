@@ -23,6 +23,7 @@ var funcs = template.FuncMap{
 	"share":    shareBar,
 	"rate":     rate,
 	"percent":  percent,
+	"skew":     skew,
 	"clock":    clock,
 	"stamp":    func(t *timestamppb.Timestamp) template.HTML { return clock(t.AsTime()) },
 	"node":     func(name string) string { return toNode(name).Href },
@@ -59,6 +60,18 @@ func number(n int32) string { return strconv.Itoa(int(n)) }
 
 // percent is a share for people.
 func percent(share float64) string { return fmt.Sprintf("%.0f %%", 100*share) }
+
+// skew is how far a clock is from ours, for people: ahead is more than nothing.
+func skew(seconds float64) string {
+	text := fmt.Sprintf("%.1f s", math.Abs(seconds))
+	switch {
+	case text == "0.0 s":
+		return "as the centre's"
+	case seconds < 0:
+		return text + " behind the centre's"
+	}
+	return text + " ahead of the centre's"
+}
 
 // clock is a moment, exact for programs and short for people.
 func clock(t time.Time) template.HTML {

@@ -35,8 +35,8 @@ type live struct {
 	gone    chan struct{}
 
 	drawing sync.Mutex // one at a time
-	drawn   uint64     // version of text
-	text    []byte
+	drawn   uint64     // version of last
+	last    piece
 }
 
 func newLive(source Source, draw func(*centralv1.FleetStatus) ([]byte, error)) *live {
@@ -114,21 +114,27 @@ func (l *live) leave() {
 	l.viewers--
 }
 
-// fleet is the fleet drawn, not older than the version now. Without viewers there are no
-// versions, and it is drawn for whoever asks.
+// fleet is the fleet drawn, not older than the version now.
 func (l *live) fleet() ([]byte, error) {
+	p, err := l.part()
+	return p.text, err
+}
+
+// part is the same with what browsers take it by, made once for all of them. Without
+// viewers there are no versions, and it is drawn for whoever asks.
+func (l *live) part() (piece, error) {
 	l.drawing.Lock()
 	defer l.drawing.Unlock()
 	version, _ := l.at()
 	if l.watched() && l.drawn == version {
-		return l.text, nil
+		return l.last, nil
 	}
 	text, err := l.draw(l.source.Status())
 	if err != nil {
-		return nil, err
+		return piece{}, err
 	}
-	l.drawn, l.text = version, text
-	return text, nil
+	l.drawn, l.last = version, pieceOf(text)
+	return l.last, nil
 }
 
 // events is a stream that says when there is something new to fetch, and nothing else

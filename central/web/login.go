@@ -4,6 +4,7 @@ import (
 	"net/http"
 	"net/url"
 	"strings"
+	"time"
 
 	"google.golang.org/grpc/status"
 
@@ -14,6 +15,33 @@ import (
 type loginView struct {
 	Then  string // where to go afterwards, a path of ours
 	Fault string
+	// Elsewhere is the host that signs people in besides; empty: none.
+	Elsewhere string
+}
+
+// showLogin shows the page to sign in.
+func (s *Site) showLogin(w http.ResponseWriter, r *http.Request, code int, v loginView) {
+	if s.cfg.Elsewhere != nil {
+		v.Elsewhere = s.cfg.Elsewhere.Host()
+	}
+	s.show(w, r, code, "login", layout{Title: "Sign in", Body: v})
+}
+
+// notSignedIn shows it again, with what was wrong.
+func (s *Site) notSignedIn(w http.ResponseWriter, r *http.Request, then string, err error) {
+	st := status.Convert(err)
+	code := httpCode(st.Code())
+	if code == http.StatusInternalServerError {
+		code = http.StatusForbidden
+	}
+	s.showLogin(w, r, code, loginView{Then: then, Fault: st.Message()})
+}
+
+// signedIn gives the browser its session.
+func signedIn(w http.ResponseWriter, r *http.Request, cookie string, until time.Time, then string) {
+	http.SetCookie(w, &http.Cookie{Name: identity.SessionCookie, Value: cookie, Path: "/", Expires: until, Secure: true, HttpOnly: true,
+		SameSite: http.SameSiteLaxMode})
+	http.Redirect(w, r, then, http.StatusSeeOther)
 }
 
 // stranger sends who may see nothing to sign in; a script is told so.
@@ -35,7 +63,7 @@ func (s *Site) login(w http.ResponseWriter, r *http.Request) {
 		http.Redirect(w, r, then, http.StatusSeeOther)
 		return
 	}
-	s.show(w, r, http.StatusOK, "login", layout{Title: "Sign in", Body: loginView{Then: then}})
+	s.showLogin(w, r, http.StatusOK, loginView{Then: then})
 }
 
 // ours is a path of this site: what an address asks to go to is not believed.
@@ -56,17 +84,10 @@ func (s *Site) signIn(w http.ResponseWriter, r *http.Request) {
 		}
 		cookie, until, err := s.cfg.Logins.SignIn(r.Context(), r.PostForm.Get("code"))
 		if err != nil {
-			st := status.Convert(err)
-			code := httpCode(st.Code())
-			if code == http.StatusInternalServerError {
-				code = http.StatusForbidden
-			}
-			s.show(w, r, code, "login", layout{Title: "Sign in", Body: loginView{Then: then, Fault: st.Message()}})
+			s.notSignedIn(w, r, then, err)
 			return
 		}
-		http.SetCookie(w, &http.Cookie{Name: identity.SessionCookie, Value: cookie, Path: "/", Expires: until, Secure: true, HttpOnly: true,
-			SameSite: http.SameSiteLaxMode})
-		http.Redirect(w, r, then, http.StatusSeeOther)
+		signedIn(w, r, cookie, until, then)
 	})(w, r)
 }
 

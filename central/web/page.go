@@ -35,7 +35,7 @@ type layout struct {
 }
 
 // SignedIn reports whether the navigation is of use.
-func (l layout) SignedIn() bool { return l.Who.Dev || l.Who.Role != identity.None }
+func (l layout) SignedIn() bool { return l.Who.Dev || l.Who.Name != identity.Name{} }
 
 // May reports whether who looks may change something.
 func (l layout) May() bool { return l.Who.Role == identity.Operator || l.Who.Role == identity.Admin }
@@ -126,20 +126,6 @@ func httpCode(c codes.Code) int {
 		return http.StatusServiceUnavailable
 	}
 	return http.StatusInternalServerError
-}
-
-// part answers with a piece of a page, if the browser does not have it already.
-func part(w http.ResponseWriter, r *http.Request, text []byte) {
-	sum := sha256.Sum256(text)
-	tag := `"` + hex.EncodeToString(sum[:12]) + `"`
-	w.Header().Set("Cache-Control", "private, no-cache")
-	w.Header().Set("ETag", tag)
-	if r.Header.Get("If-None-Match") == tag {
-		w.WriteHeader(http.StatusNotModified)
-		return
-	}
-	w.Header().Set("Content-Type", "text/html; charset=utf-8")
-	_, _ = w.Write(text)
 }
 
 // assets serves our own style and script.

@@ -26,6 +26,8 @@ type Config struct {
 	Caller func(context.Context) (identity.Peer, error)
 	// Logins sign browsers in; nil: nobody needs to.
 	Logins Logins
+	// Elsewhere signs browsers in by another host; nil: none does.
+	Elsewhere Elsewhere
 	// Registry knows what communities mean; nil: nothing is documented.
 	Registry *registry.Registry
 	// Version is that of this program.
@@ -96,6 +98,8 @@ func (s *Site) routes() {
 	s.nodeRoutes()
 	s.mux.HandleFunc("GET /login", s.login)
 	s.mux.HandleFunc("POST /login", s.signIn)
+	s.mux.HandleFunc("GET /login/oidc", s.leave)
+	s.mux.HandleFunc("GET "+BackFromElsewhere, s.back)
 	s.mux.HandleFunc("POST /logout", s.seen(s.form(s.signOut)))
 	s.maintenanceRoutes()
 	s.mux.HandleFunc("GET /communities", s.seen(s.communities))

@@ -44,7 +44,7 @@ func TestEdgeIsReachedThroughTheRoot(t *testing.T) {
 	if code != exit.Failed || stdout != "" || !strings.Contains(stderr, "catchment: there is no socket /nonexistent/edge.sock") {
 		t.Errorf("exit %d, stdout %q, stderr %q", code, stdout, stderr)
 	}
-	if code, _, stderr := try(t); code != exit.Usage || !strings.Contains(stderr, "needs a command: audit, central, community, completion, demo, edge, fleet, health, lab, maintenance, node, pki, sim, version") {
+	if code, _, stderr := try(t); code != exit.Usage || !strings.Contains(stderr, "needs a command: audit, central, community, completion, demo, doctor, edge, fleet, health, lab, maintenance, node, pki, sim, support-bundle, top, version, web") {
 		t.Errorf("exit %d, stderr %q", code, stderr)
 	}
 }

@@ -82,6 +82,16 @@ var libraries = []library{
 		testsIn: []string{"lab"},
 		rule:    "etcd and its logger stop at central/store",
 	},
+	{
+		paths: []string{"github.com/coreos/go-oidc", "golang.org/x/oauth2"},
+		in:    []string{"central/idp"},
+		rule:  "OpenID Connect stops at central/idp",
+	},
+	{
+		paths: []string{"github.com/chromedp"},
+		in:    []string{"lab/webtest"},
+		rule:  "browsers are driven by lab/webtest alone",
+	},
 }
 
 // impure are packages of the standard library that reach outside the process.

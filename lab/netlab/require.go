@@ -41,6 +41,7 @@ const (
 	OpenBGPDRouting
 	ExaBGPRouting
 	Prometheus
+	Chromium
 )
 
 // needs says how each Need is met: files that must exist, and the Debian package that brings them.
@@ -55,6 +56,8 @@ var needs = map[Need]struct {
 	Nft:         {"nft", "nftables", []string{"/usr/sbin/nft"}},
 	Tcpdump:     {"tcpdump", "tcpdump", []string{"/usr/bin/tcpdump"}},
 	Tc:          {"tc", "iproute2", []string{"/usr/sbin/tc"}},
+
+	Chromium: {"Chromium", "chromium", []string{"/usr/bin/chromium"}},
 
 	OpenBGPDRouting: {"OpenBGPD", "openbgpd", []string{openBGPDTool, bgpctlTool}},
 	Prometheus:      {"Prometheus", "prometheus", []string{PrometheusTool}},

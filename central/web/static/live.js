@@ -20,13 +20,24 @@ function keep() {
   const open = new Map();
   for (const d of live.querySelectorAll("details[data-keep]")) open.set(d.dataset.keep, d.open);
   const at = document.activeElement;
-  const focus = at && live.contains(at) && at.getAttribute("href");
+  const alike = (e) => [...live.querySelectorAll(e)];
+  const kind = !at || !live.contains(at) ? "" : at.matches("a[href]") ? `a[href="${CSS.escape(at.getAttribute("href"))}"]` :
+    at.matches("details[data-keep] > summary") ? `details[data-keep="${CSS.escape(at.parentElement.dataset.keep)}"] > summary` : "";
+  const which = kind ? alike(kind).indexOf(at) : -1;
   return () => {
     for (const d of live.querySelectorAll("details[data-keep]")) {
       if (open.has(d.dataset.keep)) d.open = open.get(d.dataset.keep);
     }
-    if (focus) live.querySelector(`a[href="${CSS.escape(focus)}"]`)?.focus({preventScroll: true});
+    if (kind) (alike(kind)[which] ?? alike(kind)[0])?.focus({preventScroll: true});
   };
+}
+
+// A click is a press and a release on one element: what is pressed is not drawn anew.
+let pressed = false;
+addEventListener("pointerdown", () => { pressed = true; }, true);
+for (const end of ["pointerup", "pointercancel"]) addEventListener(end, () => { setTimeout(() => { pressed = false; }); }, true);
+async function released() {
+  for (let i = 0; pressed && i < 40; i++) await new Promise((go) => setTimeout(go, 50));
 }
 
 async function refresh() {
@@ -37,6 +48,7 @@ async function refresh() {
     if (answer.status === 401) { location.reload(); return; }
     if (!answer.ok) throw new Error(await answer.text());
     const text = await answer.text();
+    await released();
     if (text !== live.dataset.text) {
       const back = keep();
       live.innerHTML = text;

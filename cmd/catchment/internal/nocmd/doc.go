@@ -1,5 +1,5 @@
 // Package nocmd is what the NOC sees and says: `catchment node`, `maintenance`,
-// `fleet`, `audit`, `central` and `pki`.
+// `fleet`, `audit`, `central`, `pki` and `web`.
 //
 // In go arguments; requests go to a centre (--central) over gRPC, and the answers
 // to stdout as tables, JSON or YAML. `pki` and `central restore` work on files

@@ -78,6 +78,7 @@ var requests = map[string]proto.Message{
 	"Plan": &centralv1.PlanRequest{}, "History": &centralv1.HistoryRequest{}, "ListAudit": &centralv1.ListAuditRequest{},
 	"VerifyAudit": &centralv1.VerifyAuditRequest{}, "SetFleetOverride": &centralv1.SetFleetOverrideRequest{},
 	"ClearFleetOverride": &centralv1.ClearFleetOverrideRequest{}, "Backup": &centralv1.BackupRequest{},
+	"CreateWebLogin": &centralv1.CreateWebLoginRequest{},
 }
 
 // serve starts the fake on loopback and returns its address.

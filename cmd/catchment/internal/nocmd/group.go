@@ -30,7 +30,7 @@ type group struct {
 // New returns the commands, which speak to the centre through client.
 func New(env *cli.Env, client *centre.Client) []*cobra.Command {
 	g := &group{Client: client, env: env, format: output.Table}
-	out := []*cobra.Command{g.node(), g.maintenance(), g.fleet(), g.audit(), g.central(), g.pki()}
+	out := []*cobra.Command{g.node(), g.maintenance(), g.fleet(), g.audit(), g.central(), g.pki(), g.web()}
 	for _, cmd := range out[:3] {
 		g.complete(cmd)
 	}

@@ -31,8 +31,9 @@ func fullCentre() *fakeCentre {
 		"SetFleetOverride": someFleet().Overrides[0], "ClearFleetOverride": someFleet().Overrides[0],
 		"ListAudit": &centralv1.ListAuditResponse{Records: []*centralv1.AuditRecord{{Number: 2, At: at(0), Who: "noc/anna", Role: "operator", Method: "TagNode", Target: "msk1",
 			Outcome: "refused", Detail: "no meaning", Reason: "x", Ticket: "T-7", Hash: "ab"}}},
-		"VerifyAudit": &centralv1.VerifyAuditResponse{Ok: true, Records: 2},
-		"Backup":      &centralv1.BackupPart{Data: []byte("whole\n")},
+		"VerifyAudit":    &centralv1.VerifyAuditResponse{Ok: true, Records: 2},
+		"Backup":         &centralv1.BackupPart{Data: []byte("whole\n")},
+		"CreateWebLogin": &centralv1.CreateWebLoginResponse{Code: "AbC_-9", Expires: at(5 * time.Minute), Url: "https://noc.example.net/", Port: 7180},
 	}}
 }
 
@@ -48,6 +49,7 @@ func TestAnswersAreTablesAndDocuments(t *testing.T) {
 		"maintenance_import": "maintenance import " + mail, "fleet_status": "fleet status", "fleet_limits": "fleet limits", "fleet_grants": "fleet grants",
 		"fleet_history": "fleet history --at 2026-03-01T12:00:00Z", "audit_list": "audit list", "audit_verify": "audit verify", "join_token": "node join-token msk1 --reason new",
 		"maintenance_add": "maintenance add --node msk1 --start now --for 10m --reason x", "fleet_override": "fleet override drain --site spb --reason fire",
+		"web_login": "web login",
 	} {
 		for _, format := range []string{"table", "json", "yaml"} {
 			r := try(t, "", append(strings.Fields("--central "+address+" "+args), "-o", format)...)
