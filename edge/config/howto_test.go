@@ -21,12 +21,20 @@ func TestWholeFilesInTheDocumentationAreAccepted(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, p := range all {
+		dir := t.TempDir() // with the other files that the page shows
+		for _, b := range p.Blocks() {
+			if b.File != "" && b.Lang != "yaml" {
+				if err := os.WriteFile(filepath.Join(dir, filepath.Base(b.File)), []byte(b.Text), 0o600); err != nil {
+					t.Fatal(err)
+				}
+			}
+		}
 		for _, b := range p.Blocks() {
 			if b.Lang != "yaml" || !strings.HasPrefix(b.Text, "node:") {
 				continue
 			}
 			found[p.Path]++
-			_, warnings, err := Parse(p.Path, []byte(b.Text), Options{Getenv: func(string) (string, bool) { return "secret", true }, ReadFile: os.ReadFile})
+			_, warnings, err := Parse(p.Path, []byte(b.Text), Options{Getenv: func(string) (string, bool) { return "secret", true }, ReadFile: os.ReadFile, Dir: dir})
 			if err != nil {
 				t.Errorf("%s:%d: %v", p.Path, b.Line, err)
 			}
