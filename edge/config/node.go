@@ -73,6 +73,9 @@ func (c *checker) syntax(err error) {
 	if strings.Contains(text, "cannot start any token") {
 		hint = "indent with spaces, not tabs, and quote values that begin with @ or `"
 	}
+	if strings.HasPrefix(text, "unknown anchor") {
+		hint = "write & and that name before the value that it stands for"
+	}
 	c.errorAt(at, "", text+"; "+hint)
 }
 

@@ -25,7 +25,7 @@ func TestFilesThatAreNoConfigurationAreRefused(t *testing.T) {
 		{"second document broken", "node: a\n---\nnode: [\n", "f:3: did not find expected node content; write valid YAML"},
 		{"not YAML", "node: [a\nasn: 1\n", "f:1: did not find expected ',' or ']'; write valid YAML"},
 		{"tab", "links:\n\t- name: x\n", "f:2: found character that cannot start any token; indent with spaces, not tabs, and quote values that begin with @ or `"},
-		{"unknown alias", "node: *x\n", "f: unknown anchor 'x' referenced; write valid YAML"},
+		{"unknown alias", "node: *x\n", "f: unknown anchor 'x' referenced; write & and that name before the value that it stands for"},
 		{"binary", "node: \x00\n", "f: control characters are not allowed; write valid YAML"},
 		{"too large", strings.Repeat("#", maxBytes+1), "f: the file is larger than 1 MiB; write a smaller one"},
 	} {

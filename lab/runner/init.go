@@ -86,7 +86,7 @@ func (s spec) root() error {
 	sources := make([]*os.File, len(s.Binds))
 	for i, b := range s.Binds {
 		if sources[i], err = os.OpenFile(b.Source, unix.O_PATH, 0); err != nil {
-			return fmt.Errorf("bind: %w", err)
+			return fmt.Errorf("what is to be bound to %s: %w; make it, or correct binds: of the node", b.Target, err)
 		}
 		defer sources[i].Close()
 	}

@@ -153,5 +153,8 @@ func plain(text string) string {
 			return strings.TrimSuffix(rest, `"`)
 		}
 	}
+	if strings.Contains(text, "error reading server preface: EOF") { // plain text met TLS
+		return "it wants TLS: give --ca, --cert and --key"
+	}
 	return text
 }

@@ -174,7 +174,7 @@ func noteText(s *edgev1.Service, n *edgev1.Neighbor) string {
 	if n.GetFlapPenalty() >= 1 && n.GetRungs() > 0 { // it holds back steps of a ladder
 		notes = append(notes, fmt.Sprintf("flap penalty %.0f", n.GetFlapPenalty()))
 	}
-	if n.GetLastError() != "" {
+	if n.GetLastError() != "" && n.GetSession() != "established" { // else it is over
 		notes = append(notes, "last error: "+n.GetLastError())
 	}
 	return strings.Join(notes, "; ")
