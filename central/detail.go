@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/reflect/protoreflect"
 	"google.golang.org/protobuf/types/known/timestamppb"
 
 	centralv1 "github.com/catchment-bgp/catchment/api/central/v1"
@@ -22,10 +23,15 @@ const (
 	detailMost = 512 << 10
 	// detailWrite is how often what nodes said goes to the store.
 	detailWrite = 5 * time.Second
+	// detailItems bounds the messages and texts in it, and detailDecisions the decisions of
+	// either kind: a page has far more bytes for each than the node has sent.
+	detailItems     = 20000
+	detailDecisions = 100
 	// detailKeep is how much of a link's load is kept, and detailStep the least step.
 	detailKeep = 24 * time.Hour
-	detailStep = time.Minute
-	// detailLinks bounds the links of a node whose load is kept.
+	detailStep = 5 * time.Minute
+	// detailLinks bounds the links of a node whose load is kept. With their steps of a day
+	// and detailMost they stay below what open takes.
 	detailLinks = 200
 )
 
@@ -100,6 +106,12 @@ func (d *details) hear(node string, said *centralv1.Detail, now time.Time) {
 		d.f.log.Warn("what a node says of itself for people is too long, and is passed over", "node", node, "bytes", n, "most", detailMost)
 		return
 	}
+	if n := tidy(said.ProtoReflect()); n > detailItems {
+		d.f.log.Warn("what a node says of itself for people has too many parts, and is passed over", "node", node, "parts", n, "most", detailItems)
+		return
+	}
+	said.Decisions = said.Decisions[:min(len(said.Decisions), detailDecisions)]
+	said.Steering = said.Steering[:min(len(said.Steering), detailDecisions)]
 	if before, err := d.of(node).open(); err == nil && before != nil {
 		said.Series = mergeSeries(before.GetSeries(), said.GetSeries(), now)
 	} else {
@@ -113,6 +125,32 @@ func (d *details) hear(node string, said *centralv1.Detail, now time.Time) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.waits[node] = doc
+}
+
+// tidy takes out times that are none, which cannot be written as JSON, and counts the
+// messages and texts in a message.
+func tidy(m protoreflect.Message) (items int) {
+	m.Range(func(f protoreflect.FieldDescriptor, v protoreflect.Value) bool {
+		switch {
+		case f.IsList() && f.Message() != nil:
+			items += v.List().Len()
+			for i := range v.List().Len() {
+				items += tidy(v.List().Get(i).Message())
+			}
+		case f.IsList() && f.Kind() == protoreflect.StringKind:
+			items += v.List().Len()
+		case f.IsList(), f.IsMap(), f.Message() == nil: // figures; there are no maps
+		default:
+			items++
+			if t, ok := v.Message().Interface().(interface{ CheckValid() error }); ok && t.CheckValid() != nil {
+				m.Clear(f)
+				break
+			}
+			items += tidy(v.Message())
+		}
+		return true
+	})
+	return items
 }
 
 // some takes documents out to be written.
@@ -176,14 +214,17 @@ func (f *Fleet) writesDetails(ctx context.Context) {
 const detailBatch = 16
 
 // mergeSeries joins what was known of the links' load with what is said now, which counts
-// where both have a figure. Links that are not said of any more go.
+// where both have a figure. Links that are not said of any more go; of two series of one
+// link the first counts.
 func mergeSeries(before, said []*centralv1.LoadSeries, now time.Time) []*centralv1.LoadSeries {
 	var out []*centralv1.LoadSeries
+	seen := map[string]bool{}
 	for _, s := range said[:min(len(said), detailLinks)] {
 		step := s.GetStep().AsDuration()
-		if step < detailStep || len(s.GetMean()) != len(s.GetMost()) {
+		if step < detailStep || len(s.GetMean()) != len(s.GetMost()) || seen[s.GetLink()] {
 			continue
 		}
+		seen[s.GetLink()] = true
 		at := map[int64][2]float32{}
 		for _, b := range before {
 			if b.GetLink() == s.GetLink() && b.GetStep().AsDuration() == step {
@@ -200,8 +241,8 @@ func mergeSeries(before, said []*centralv1.LoadSeries, now time.Time) []*central
 func steps(s *centralv1.LoadSeries, at map[int64][2]float32) {
 	first := s.GetStart().AsTime().Unix() / int64(s.GetStep().AsDuration()/time.Second)
 	for i := range min(len(s.GetMean()), len(s.GetMost())) {
-		if m := s.GetMean()[i]; m >= 0 && m <= mostFigure {
-			at[first+int64(i)] = [2]float32{m, s.GetMost()[i]}
+		if mean, most := s.GetMean()[i], s.GetMost()[i]; sane(float64(mean)) && sane(float64(most)) {
+			at[first+int64(i)] = [2]float32{mean, most}
 		}
 	}
 }

@@ -1,6 +1,8 @@
 package central
 
 import (
+	"math"
+	"strconv"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -8,6 +10,7 @@ import (
 
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
+	"google.golang.org/protobuf/encoding/protojson"
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/types/known/durationpb"
 	"google.golang.org/protobuf/types/known/timestamppb"
@@ -161,6 +164,76 @@ func FuzzDetailDocuments(f *testing.F) {
 		}
 		if d != nil && proto.Size(d) > 2*detailMost {
 			t.Error("it is longer than may be read")
+		}
+	})
+}
+
+func TestWhatAHostileNodeSaysStaysSmallOnThePage(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := newLab(t, fleet.Limits{})
+		e := l.join(1)[0]
+		said := func(d *centralv1.Detail) *centralv1.Detail {
+			e.set(func(e *simEdge) { e.detail = d })
+			pass(time.Second)
+			return l.detail("n01").GetDetail()
+		}
+		// A minute's steps of all links would be more than is read back.
+		for _, age := range []time.Duration{23 * time.Hour, 0} {
+			d := saidInFull("wide", 0, 1)
+			for i := range 2 * detailLinks {
+				for _, step := range []time.Duration{time.Minute, 5 * time.Minute} {
+					d.Series = append(d.Series, &centralv1.LoadSeries{Link: strconv.Itoa(i % detailLinks), Step: durationpb.New(step),
+						Start: timestamppb.New(time.Now().Add(-age)), Mean: []float32{1}, Most: []float32{1}})
+				}
+			}
+			links := map[string]bool{}
+			for _, s := range said(d).GetSeries() {
+				if links[s.GetLink()] {
+					t.Fatalf("link %s is there twice", s.GetLink())
+				}
+				links[s.GetLink()] = true
+			}
+		}
+		// Decisions are marks on each curve.
+		d := saidInFull("marks", 0, 1)
+		for range 5000 {
+			d.Decisions, d.Steering = append(d.Decisions, &edgev1.Decision{}), append(d.Steering, &edgev1.LoadDecision{})
+		}
+		if got := said(d); len(got.GetDecisions()) != detailDecisions || len(got.GetSteering()) != detailDecisions {
+			t.Errorf("%d decisions and %d on rungs stand", len(got.GetDecisions()), len(got.GetSteering()))
+		}
+		// Two bytes of a message are hundreds of a page.
+		d = saidInFull("parts", 0, 1)
+		for range detailItems {
+			d.Status.Services = append(d.Status.Services, &edgev1.Service{})
+		}
+		if got := said(d).GetStatus().GetNode(); got != "marks" {
+			t.Errorf("%q stands", got)
+		}
+	})
+}
+
+func TestTimesAndLoadsThatAreNoneAreTakenOut(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := newLab(t, fleet.Limits{})
+		e := l.join(1)[0]
+		never := &timestamppb.Timestamp{Seconds: 1 << 60, Nanos: -5}
+		inf := float32(math.Inf(1))
+		d := saidInFull("times", 0, 1)
+		d.Series[0].Mean, d.Series[0].Most = []float32{1, 1, inf}, []float32{1, inf, inf}
+		d.Series[0].Start = timestamppb.New(time.Now().Add(-time.Hour))
+		d.Status.Started = never
+		d.Status.Services = []*edgev1.Service{{Since: never, Neighbors: []*edgev1.Neighbor{{SessionSince: never}}}}
+		d.Decisions = []*edgev1.Decision{{At: never}}
+		d.Series = append(d.Series, &centralv1.LoadSeries{Link: "b", Start: never, Step: &durationpb.Duration{Seconds: 1 << 62}, Mean: []float32{1}, Most: []float32{1}})
+		e.set(func(e *simEdge) { e.detail = d })
+		pass(time.Second)
+		got := l.detail("n01")
+		if _, err := protojson.Marshal(got); err != nil {
+			t.Errorf("the JSON API has no answer: %v", err)
+		}
+		if s := got.GetDetail().GetSeries(); len(s) != 1 || len(s[0].GetMost()) != 1 {
+			t.Errorf("loads: %v", s)
 		}
 	})
 }
