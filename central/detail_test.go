@@ -1,6 +1,7 @@
 package central
 
 import (
+	"io"
 	"math"
 	"strconv"
 	"strings"
@@ -234,6 +235,28 @@ func TestTimesAndLoadsThatAreNoneAreTakenOut(t *testing.T) {
 		}
 		if s := got.GetDetail().GetSeries(); len(s) != 1 || len(s[0].GetMost()) != 1 {
 			t.Errorf("loads: %v", s)
+		}
+	})
+}
+
+func TestAReportWithTimesThatAreNoneTakesNobodysAnswerAway(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := newLab(t, fleet.Limits{})
+		never := &timestamppb.Timestamp{Seconds: 1 << 60, Nanos: -5}
+		s, err := l.f.open(l.ctx(), &centralv1.Hello{Node: "evil", Services: []*centralv1.EdgeService{{Name: video}}, Labels: map[string]string{"a": "b"}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		m := &centralv1.EdgeMessage{Report: &centralv1.Report{Clock: never, Moved: never, Services: []*centralv1.ServiceReport{{Name: video, State: "announced", Since: never}}}}
+		if err := l.f.listen(l.ctx(), s, m, func() (*centralv1.EdgeMessage, error) { return nil, io.EOF }); err != nil {
+			t.Fatal(err)
+		}
+		nodes, err := l.api.ListNodes(l.ctx(), &centralv1.ListNodesRequest{})
+		if err != nil || len(nodes.GetNodes()) != 1 || len(nodes.GetNodes()[0].GetServices()) != 1 {
+			t.Fatalf("nodes %v, %v", nodes, err)
+		}
+		if _, err := protojson.Marshal(nodes); err != nil {
+			t.Errorf("the JSON API has no answer: %v", err)
 		}
 	})
 }

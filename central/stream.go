@@ -54,6 +54,7 @@ func (f *Fleet) listen(ctx context.Context, s *session, m *centralv1.EdgeMessage
 			f.details.hear(s.node, m.GetDetail(), time.Now())
 		}
 		if r := m.GetReport(); r != nil {
+			tidy(r.ProtoReflect())
 			if err := f.report(ctx, s, r); err != nil && !passing(err) {
 				return err
 			} else if err != nil {
