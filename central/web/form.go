@@ -6,6 +6,9 @@ import (
 	"crypto/sha256"
 	"encoding/base64"
 	"net/http"
+	"net/url"
+	"slices"
+	"unicode/utf8"
 
 	"github.com/catchment-bgp/catchment/central/identity"
 )
@@ -65,10 +68,26 @@ func (s *Site) form(next http.HandlerFunc) http.HandlerFunc {
 			s.fail(w, r, http.StatusBadRequest, "The form cannot be read: "+err.Error())
 			return
 		}
+		if !utf8Only(r.PostForm) {
+			s.fail(w, r, http.StatusUnprocessableEntity, notText)
+			return
+		}
 		if secret == "" || !hmac.Equal([]byte(r.PostForm.Get(tokenField)), []byte(tokenOf(secret))) {
 			s.fail(w, r, http.StatusForbidden, "This form is too old, or not of this page. Go back, load the page again, and send it once more.")
 			return
 		}
 		next(w, r)
 	}
+}
+
+const notText = "That is no text in UTF-8, in which everything here is written."
+
+// utf8Only reports whether all values are texts: the API takes no others.
+func utf8Only(values url.Values) bool {
+	for name, all := range values {
+		if !utf8.ValidString(name) || slices.ContainsFunc(all, func(v string) bool { return !utf8.ValidString(v) }) {
+			return false
+		}
+	}
+	return true
 }

@@ -18,8 +18,10 @@ const (
 	// beatEvery is how often a stream of events proves that it is alive, and asks anew
 	// whether its viewer may still see them.
 	beatEvery = 15 * time.Second
-	// liveMost bounds the streams of one site.
+	// liveMost bounds the streams of one site, and liveEach those of one viewer, who shall
+	// not lock the others out.
 	liveMost = 2000
+	liveEach = liveMost / 4
 )
 
 // live draws the fleet once for all viewers, and tells them when it has changed.
@@ -29,6 +31,7 @@ type live struct {
 
 	mu      sync.Mutex
 	viewers int
+	each    map[string]int // of viewers, by name
 	version uint64
 	changed chan struct{} // closed and made anew with each version
 	wake    chan struct{}
@@ -40,7 +43,7 @@ type live struct {
 }
 
 func newLive(source Source, draw func(*centralv1.FleetStatus) ([]byte, error)) *live {
-	return &live{source: source, draw: draw, version: 1, changed: make(chan struct{}), wake: make(chan struct{}, 1), gone: make(chan struct{})}
+	return &live{source: source, draw: draw, each: map[string]int{}, version: 1, changed: make(chan struct{}), wake: make(chan struct{}, 1), gone: make(chan struct{})}
 }
 
 // run makes versions while somebody looks.
@@ -93,14 +96,15 @@ func (l *live) at() (uint64, <-chan struct{}) {
 	return l.version, l.changed
 }
 
-// join counts a viewer; false: there are too many.
-func (l *live) join() bool {
+// join counts a stream of a viewer; false: there are too many.
+func (l *live) join(who string) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if l.viewers >= liveMost {
+	if l.viewers >= liveMost || l.each[who] >= liveEach {
 		return false
 	}
 	l.viewers++
+	l.each[who]++
 	select {
 	case l.wake <- struct{}{}:
 	default:
@@ -108,10 +112,13 @@ func (l *live) join() bool {
 	return true
 }
 
-func (l *live) leave() {
+func (l *live) leave(who string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.viewers--
+	if l.each[who]--; l.each[who] == 0 {
+		delete(l.each, who)
+	}
 }
 
 // fleet is the fleet drawn, not older than the version now.
@@ -140,11 +147,12 @@ func (l *live) part() (piece, error) {
 // events is a stream that says when there is something new to fetch, and nothing else
 // (HTML Living Standard, section 9.2).
 func (s *Site) events(w http.ResponseWriter, r *http.Request) {
-	if !s.live.join() {
+	who := peerOf(r).Who()
+	if !s.live.join(who) {
 		http.Error(w, "too many pages are open; this one has to be loaded by hand", http.StatusServiceUnavailable)
 		return
 	}
-	defer s.live.leave()
+	defer s.live.leave(who)
 	w.Header().Set("Content-Type", "text/event-stream")
 	control := http.NewResponseController(w)
 	beat := time.NewTicker(beatEvery)

@@ -76,10 +76,10 @@ func TestNothingIsDrawnWhileNobodyLooks(t *testing.T) {
 func TestViewersAreToldWithinASecondAndNoMoreOften(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l, source := running(t)
-		if !l.join() {
+		if !l.join("anna") {
 			t.Fatal("the first viewer is one too many")
 		}
-		defer l.leave()
+		defer l.leave("anna")
 		time.Sleep(liveLeast + time.Millisecond) // the first version without news
 		before := l.versionNow()
 		_, changed := l.at()
@@ -105,8 +105,8 @@ func TestAFleetIsDrawnOnceForAllViewersOfAVersion(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l, source := running(t)
 		for range 3 {
-			l.join()
-			defer l.leave()
+			l.join("anna")
+			defer l.leave("anna")
 		}
 		var work sync.WaitGroup
 		var texts [3]string
@@ -141,17 +141,26 @@ func TestWithoutViewersEachRequestSeesTheFleetOfNow(t *testing.T) {
 
 func TestStreamsOfEventsAreBounded(t *testing.T) {
 	l := newLive(newSource(), nil)
-	for range liveMost {
-		if !l.join() {
+	for i := range liveMost {
+		if !l.join(fmt.Sprint("viewer ", i%4)) {
 			t.Fatal("refused too early")
 		}
 	}
-	if l.join() {
+	if l.join("another") {
 		t.Error("one more was let in")
 	}
-	l.leave()
-	if !l.join() {
+	l.leave("viewer 1")
+	if l.join("viewer 2") {
+		t.Error("one viewer has more than a viewer may have")
+	}
+	if !l.join("viewer 1") {
 		t.Error("a place that was left is not given again")
+	}
+	for i := range liveMost {
+		l.leave(fmt.Sprint("viewer ", i%4))
+	}
+	if len(l.each) != 0 || l.viewers != 0 {
+		t.Errorf("all have left, and %v are counted", l.each)
 	}
 }
 

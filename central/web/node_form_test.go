@@ -58,3 +58,18 @@ func TestAViewerOfANodeHasNoForms(t *testing.T) {
 		t.Error("a viewer is shown forms, or a page that never changes without JavaScript")
 	}
 }
+
+func TestWhatIsNoTextIsRefusedBeforeTheAPIIsAsked(t *testing.T) {
+	d := aNodesDesk(t, identity.Operator)
+	for _, address := range []string{"/nodes/%ff", "/part/nodes/%ff", "/maintenance/%ff", "/part/maintenance/%ff", "/audit?who=%ff", "/audit?%ff=a", "/login?then=%ff"} {
+		d.shows(d.get(address), http.StatusBadRequest, "no text in UTF-8")
+	}
+	for address, form := range map[string]url.Values{
+		"/nodes/msk1/override": {"verb": {"drain"}, "reason": {"\xff"}},
+		"/fleet/freeze":        {"reason": {"a"}, "ticket": {"\xc0\x80"}},
+		"/maintenance":         {"node": {"msk1", "\xed\xa0\x80"}, "lasts": {"1h"}, "reason": {"a"}},
+	} {
+		d.shows(d.post(address, form), http.StatusUnprocessableEntity, "no text in UTF-8")
+	}
+	d.wants()
+}

@@ -10,6 +10,7 @@ import (
 	"log/slog"
 	"net/http"
 	"time"
+	"unicode/utf8"
 
 	centralv1 "github.com/catchment-bgp/catchment/api/central/v1"
 	"github.com/catchment-bgp/catchment/central/identity"
@@ -123,6 +124,10 @@ func (s *Site) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	h.Set("Cache-Control", "no-store")
 	if r.TLS != nil {
 		h.Set("Strict-Transport-Security", "max-age=31536000")
+	}
+	if !utf8.ValidString(r.URL.Path) || !utf8Only(r.URL.Query()) {
+		http.Error(w, notText, http.StatusBadRequest)
+		return
 	}
 	s.mux.ServeHTTP(w, r)
 }
