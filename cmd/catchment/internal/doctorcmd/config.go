@@ -1,8 +1,6 @@
 package doctorcmd
 
 import (
-	"bufio"
-	"bytes"
 	"errors"
 	"fmt"
 	"io"
@@ -10,6 +8,7 @@ import (
 	"maps"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -56,6 +55,7 @@ func LoadEdge(path string, getenv func(string) string) (*Loaded, error) {
 		for _, name := range slices.Sorted(maps.Keys(fromFile)) {
 			l.Secrets = append(l.Secrets, fromFile[name])
 		}
+		l.Secrets = append(l.Secrets, fragments(text)...)
 	}
 	var problems []config.Problem
 	l.Config, problems, err = config.Parse(path, l.Text, config.Options{
@@ -91,9 +91,8 @@ func LoadEdge(path string, getenv func(string) string) (*Loaded, error) {
 // over several lines.
 func environment(text []byte) map[string]string {
 	out := map[string]string{}
-	in := bufio.NewScanner(bytes.NewReader(text))
-	for in.Scan() {
-		line := strings.TrimSpace(in.Text())
+	for line := range strings.Lines(string(text)) {
+		line = strings.TrimSpace(line)
 		name, value, ok := strings.Cut(line, "=")
 		if !ok || strings.HasPrefix(line, "#") || strings.HasPrefix(line, ";") {
 			continue
@@ -106,6 +105,27 @@ func environment(text []byte) map[string]string {
 	}
 	return out
 }
+
+// fragments are all that a value of such a file may be made of: the lines of one that goes
+// over several, and what is left of one without its quotes and backslashes.
+func fragments(text []byte) []string {
+	var out []string
+	for line := range strings.Lines(string(text)) {
+		line = strings.TrimSpace(line)
+		if line == "" || line[0] == '#' || line[0] == ';' {
+			continue
+		}
+		_, value, ok := strings.Cut(line, "=")
+		if !ok {
+			value = line
+		}
+		value = strings.TrimSpace(strings.TrimSuffix(value, `\`))
+		out = append(out, strings.Trim(value, `"'`), backslashed.ReplaceAllString(strings.Trim(value, `"'`), "$1"))
+	}
+	return out
+}
+
+var backslashed = regexp.MustCompile(`\\(.)`)
 
 // readLimited reads a regular file.
 func readLimited(path string) ([]byte, error) {

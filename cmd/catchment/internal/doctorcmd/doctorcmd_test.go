@@ -11,6 +11,7 @@ import (
 	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -275,5 +276,26 @@ func TestEnvironmentFilesAreReadAsSystemdDoes(t *testing.T) {
 	want := map[string]string{"C": "3", "D": "x y", "E": "z", "G": "a=b", "H": `"`}
 	if fmt.Sprint(got) != fmt.Sprint(want) {
 		t.Errorf("%v, want %v", got, want)
+	}
+}
+
+func TestAllOfAnEnvironmentFileIsSecret(t *testing.T) {
+	dir := t.TempDir()
+	long := strings.Repeat("x", 70000)
+	text := "LONG=" + long + "\nA=one\\\n  two-canary\nB=\"three\nfour=canary\"\nC=\"fi\\\"ve\"\nD=last"
+	if err := os.WriteFile(filepath.Join(dir, "edge.env"), []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(dir, "edge.yaml"), []byte("node: a\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	l, err := LoadEdge(filepath.Join(dir, "edge.yaml"), func(string) string { return "" })
+	if err == nil {
+		t.Fatal("a node without neighbours loads")
+	}
+	for _, want := range []string{long, "one", "two-canary", "three", "canary", `fi"ve`, "last"} {
+		if !slices.Contains(l.Secrets, want) {
+			t.Errorf("%.20q is not known to be one", want)
+		}
 	}
 }

@@ -107,3 +107,22 @@ func TestJSONStaysJSON(t *testing.T) {
 		t.Errorf("%s, want %s", got, want)
 	}
 }
+
+func TestWhatLooksLikeASecretIsTakenOutHoweverItIsWritten(t *testing.T) {
+	s := newScrubber(nil)
+	for _, text := range []string{
+		`msg="{\"password\":\"canary\"}"`, `msg="answer {\"access_token\": \"canary\"}"`, `{"error":"said \\\"token\\\":\\\"canary\\\""}`,
+		`redis://user:half@canary@host/x`, `http://a:canary@h,http://b:canary@h/`, `--password canary`, `exec x --api-key "a canary"`, `--token=canary`,
+		`pwd=canary`, `passphrase: canary`, `psk = canary`, `password => canary`, `password="a\"canary"`, `passwd='a canary'`, `it sent bearer canary`,
+		`map[Authorization:[Bearer canary]]`, `PGPASSWORD=canary`,
+	} {
+		if got := s.free(text); strings.Contains(got, "canary") {
+			t.Errorf("%s becomes %s", text, got)
+		}
+	}
+	for _, text := range []string{"the token was used at 12:00", `session with 10.0.0.1 is up since 2026-03-01T12:00:00Z`, "mail to noc@example.net, see https://example.net/a@b"} {
+		if got := s.free(text); got != text {
+			t.Errorf("%s becomes %s", text, got)
+		}
+	}
+}

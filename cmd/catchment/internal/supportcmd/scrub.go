@@ -63,10 +63,12 @@ func inside(quoted string) string { return quoted[1 : len(quoted)-1] }
 
 // What looks like a secret in a text whose structure is not known: the journal's.
 var (
-	inURL    = regexp.MustCompile(`([a-zA-Z][a-zA-Z0-9+.-]*://)[^/\s"'@]+@`)
+	inURL    = regexp.MustCompile(`([a-zA-Z][a-zA-Z0-9+.-]*://)[^/\s"']+@`)
 	inQuery  = regexp.MustCompile(`([?&][A-Za-z0-9_.-]+=)[^&\s"'<>]+`)
 	inHeader = regexp.MustCompile(`(?i)\b(authorization|cookie|set-cookie|x-api-key)("?\s*[:=]\s*).*`)
-	inPair   = regexp.MustCompile(`(?i)([A-Za-z0-9_.-]*(?:passw|secret|token|api_?key|credential|private_?key)[A-Za-z0-9_.-]*"?\s*[:=]\s*)("[^"]*"|'[^']*'|\S+)`)
+	inPair   = regexp.MustCompile(`(?i)([A-Za-z0-9_.-]*(?:passw|passphrase|pwd|psk|secret|token|api_?key|credential|private_?key)[A-Za-z0-9_.-]*\\*["']?\s*(?:=>|[:=])\s*)(\\+"[^"]*"|"(?:[^"\\]|\\.)*"|'[^']*'|\S+)`)
+	inFlag   = regexp.MustCompile(`(?i)(--?[a-z0-9-]*(?:passw|passphrase|pwd|secret|token|api-?key)[a-z0-9-]*\s+)("(?:[^"\\]|\\.)*"|'[^']*'|[^\s-]\S*)`)
+	inBearer = regexp.MustCompile(`(?i)\b(bearer\s+)[A-Za-z0-9+/=._~-]+`)
 	inPEM    = regexp.MustCompile(`(?s)-----BEGIN [A-Z ]*PRIVATE KEY-----.*?(?:-----END [A-Z ]*PRIVATE KEY-----|\z)`)
 )
 
@@ -101,6 +103,8 @@ func (s scrubber) free(text string) string {
 	text = s.known(text)
 	text = inHeader.ReplaceAllString(text, "${1}${2}"+mask)
 	text = inPair.ReplaceAllString(text, "${1}"+mask)
+	text = inFlag.ReplaceAllString(text, "${1}"+mask)
+	text = inBearer.ReplaceAllString(text, "${1}"+mask)
 	return inQuery.ReplaceAllString(text, "${1}"+mask)
 }
 
