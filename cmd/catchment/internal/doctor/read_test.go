@@ -2,6 +2,7 @@ package doctor
 
 import (
 	"fmt"
+	"io"
 	"net/netip"
 	"strings"
 	"testing"
@@ -163,4 +164,31 @@ func FuzzReadRoutes(f *testing.F) {
 			}
 		}
 	})
+}
+
+func TestOneValueThatNeverEndsIsNotHeld(t *testing.T) {
+	for _, head := range []string{`{"metadata":"`, `{"roas":[{"asn":"`, "AS1,192.0.2.0/24,24\n", `"`, "# "} {
+		read := &counting{}
+		_, err := ReadVRPs(io.MultiReader(strings.NewReader(head), read), nil)
+		if err == nil || !strings.Contains(err.Error(), "without a VRP") {
+			t.Errorf("after %q: %v", head, err)
+		}
+		if read.n > 2*longestValue {
+			t.Errorf("after %q %d octets were read", head, read.n)
+		}
+	}
+}
+
+// counting has no end.
+type counting struct{ n int }
+
+func (c *counting) Read(b []byte) (int, error) {
+	if c.n > 1<<30 {
+		return 0, io.EOF
+	}
+	for i := range b {
+		b[i] = 'a'
+	}
+	c.n += len(b)
+	return len(b), nil
 }

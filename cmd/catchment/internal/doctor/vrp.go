@@ -34,8 +34,8 @@ func (v VRP) String() string { return fmt.Sprintf("AS%d %s-%d", v.ASN, v.Prefix,
 // ASN, prefix and length first. Only VRPs that cover one of ours are kept, so that the
 // whole Internet's need no memory. Nothing at all in it is an error: it is no such file.
 func ReadVRPs(r io.Reader, ours []netip.Prefix) ([]VRP, error) {
-	in := bufio.NewReader(r)
-	s := &vrpSet{ours: ours}
+	s := &vrpSet{ours: ours, in: &patient{Reader: r, left: longestValue}}
+	in := bufio.NewReader(s.in)
 	first, err := firstByte(in)
 	switch {
 	case errors.Is(err, io.EOF):
@@ -69,7 +69,28 @@ func firstByte(in *bufio.Reader) (byte, error) {
 	}
 }
 
+// longestValue bounds what may stand between two VRPs, in octets: all of it is held at
+// once, several times over.
+const longestValue = 32 << 20
+
+// patient reads so much before it wants to see that something has come of it.
+type patient struct {
+	io.Reader
+	left int
+}
+
+// Read reads.
+func (p *patient) Read(b []byte) (int, error) {
+	if p.left <= 0 {
+		return 0, fmt.Errorf("there are %d MiB and more without a VRP: give the JSON or CSV that a validator exports", longestValue>>20)
+	}
+	n, err := p.Reader.Read(b)
+	p.left -= n
+	return n, err
+}
+
 type vrpSet struct {
+	in     *patient
 	ours   []netip.Prefix
 	kept   []VRP
 	read   int
@@ -94,6 +115,7 @@ func (s *vrpSet) add(asn, prefix, length string) error {
 		}
 	}
 	s.read++
+	s.in.left = longestValue
 	for _, p := range s.ours {
 		if v.covers(p) {
 			s.kept = append(s.kept, v)
@@ -170,6 +192,7 @@ func (s *vrpSet) json(in io.Reader) error {
 		if err != nil {
 			return err
 		}
+		s.in.left = longestValue
 	}
 	_, err := d.Token()
 	return err
