@@ -227,6 +227,10 @@ func TestAnUpgradeLeavesANodeThatAnnouncesAlone(t *testing.T) {
 	}
 	n.run("catchment", "edge", "withdraw", "web", "--reason", "upgrade")
 	n.routed(false)
+	// What systemd takes from this file, or passes over, stops no restart.
+	if err := os.WriteFile(n.path("/etc/catchment/edge.env"), []byte("# none\nFOO-BAR=1\nnot one\nLAST=2"), 0o600); err != nil {
+		t.Fatal(err)
+	}
 	n.run(restart)
 	if got := n.runs(newer); got == pid {
 		t.Errorf("process %s still", got)
