@@ -42,6 +42,8 @@ type Fleet struct {
 	leaving chan struct{}
 
 	details *details
+	// webCodes bounds the codes that a person can have made.
+	webCodes identity.Allowance
 
 	publish struct {
 		sync.Mutex
@@ -61,6 +63,7 @@ func NewFleet(s store.Store, settings Settings) *Fleet {
 	f := &Fleet{settings: settings, store: s, audit: audit.New(s, time.Now, settings.Log), log: settings.Log, meters: newMeters(),
 		w: newWorld(settings), sessions: map[string]*session{}, refused: map[string]string{}, spared: identity.NamedRefusals(), news: make(chan struct{}), followed: make(chan struct{}),
 		dirty: make(chan struct{}, 1), ready: make(chan struct{}), leaving: make(chan struct{}), tellHealth: func(bool) {}}
+	f.webCodes = identity.Allowance{Burst: webCodeBurst, Every: webCodeEvery, AllBurst: 100 * webCodeBurst, AllEvery: webCodeEvery / 100}
 	f.details = &details{f: f, waits: map[string]detailDoc{}}
 	f.fan.nodes = map[string]bool{}
 	f.publish.nodes, f.publish.wake = map[string]bool{}, make(chan struct{}, 1)

@@ -12,6 +12,9 @@ import (
 	"sync"
 	"time"
 
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+
 	centralv1 "github.com/catchment-bgp/catchment/api/central/v1"
 	"github.com/catchment-bgp/catchment/central/audit"
 	"github.com/catchment-bgp/catchment/central/identity"
@@ -27,6 +30,10 @@ const (
 	webCodeLife    = 5 * time.Minute
 	webSessionLife = 12 * time.Hour
 	webTrust       = 10 * time.Minute
+	// A person may have webCodeBurst codes made at once, and one in webCodeEvery then: each
+	// is written down twice, and a viewer may write nothing else.
+	webCodeBurst = 10
+	webCodeEvery = 10 * time.Second
 	// webKnown bounds the sessions that a centre remembers for that.
 	webKnown = 1000
 	// webSecret is how many random bytes a code or cookie has.
@@ -73,6 +80,9 @@ func (a *api) CreateWebLogin(ctx context.Context, _ *centralv1.CreateWebLoginReq
 		return nil, failed(refusef("noc", "%s is nobody of the NOC", p.Name.Short()))
 	}
 	now := time.Now()
+	if ok, _ := a.f.webCodes.Take(p.Who(), now); !ok {
+		return nil, status.Errorf(codes.ResourceExhausted, "%s has asked for many codes; the next one is there within %s", p.Who(), webCodeEvery)
+	}
 	code, k := newSecret(kindWebLogin)
 	d := webDoc{Name: p.Name.String(), Role: p.Role, How: "certificate", Expires: now.Add(webCodeLife), Until: p.NotAfter}
 	op, err := put(k, d)

@@ -333,3 +333,20 @@ func TestSignInsAreAuditedAndOnlyPeopleMay(t *testing.T) {
 		}
 	})
 }
+
+func TestAViewerCannotFillTheStoreWithCodes(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newSigners(t)
+		vera := s.as("vera", identity.Viewer, year)
+		for range webCodeBurst {
+			s.code(vera)
+		}
+		_, err := s.api.CreateWebLogin(vera, &centralv1.CreateWebLoginRequest{})
+		if status.Code(err) != codes.ResourceExhausted || !refusedWith(err, "many codes") {
+			t.Errorf("one more: %v", err)
+		}
+		s.code(s.as("olga", identity.Viewer, year)) // others have theirs
+		time.Sleep(webCodeEvery)
+		s.code(vera)
+	})
+}
