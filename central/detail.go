@@ -21,6 +21,10 @@ import (
 const (
 	// detailMost bounds what is taken of a node, in bytes.
 	detailMost = 512 << 10
+	// detailPause is how often details of one node are taken, but for detailBurst of them at
+	// once; nodes send one in a second at most.
+	detailPause = 500 * time.Millisecond
+	detailBurst = 10
 	// detailWrite is how often what nodes said goes to the store.
 	detailWrite = 5 * time.Second
 	// detailItems bounds the messages and texts in it, and detailDecisions the decisions of

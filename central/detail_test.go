@@ -260,3 +260,27 @@ func TestAReportWithTimesThatAreNoneTakesNobodysAnswerAway(t *testing.T) {
 		}
 	})
 }
+
+func TestDetailsAreTakenNoFasterThanNodesSendThem(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := newLab(t, fleet.Limits{})
+		s, err := l.f.open(l.ctx(), &centralv1.Hello{Node: "evil"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		var at []time.Duration
+		begun := time.Now()
+		next := func() (*centralv1.EdgeMessage, error) {
+			if at = append(at, time.Since(begun)); len(at) == 50 {
+				return nil, io.EOF
+			}
+			return &centralv1.EdgeMessage{Detail: &centralv1.Detail{}}, nil
+		}
+		if err := l.f.listen(l.ctx(), s, &centralv1.EdgeMessage{}, next); err != nil {
+			t.Fatal(err)
+		}
+		if at[detailBurst] != 0 || at[49] < (49-detailBurst-2)*detailPause || at[49] > 49*detailPause {
+			t.Errorf("heard at %v", at)
+		}
+	})
+}

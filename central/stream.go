@@ -49,8 +49,17 @@ func (e *edges) Connect(stream grpc.BidiStreamingServer[centralv1.EdgeMessage, c
 
 // listen takes in what an edge sends until the stream ends; nil: the edge has ended it.
 func (f *Fleet) listen(ctx context.Context, s *session, m *centralv1.EdgeMessage, recv func() (*centralv1.EdgeMessage, error)) error {
+	var due time.Time // when the next detail is to come, if they come steadily
 	for {
 		if m.GetDetail() != nil {
+			// Each is work; who sends more of them waits with all that it sends.
+			if early := time.Until(due); early > detailBurst*detailPause && !pause(ctx, early-detailBurst*detailPause) {
+				return ctx.Err()
+			}
+			if now := time.Now(); due.Before(now) {
+				due = now
+			}
+			due = due.Add(detailPause)
 			f.details.hear(s.node, m.GetDetail(), time.Now())
 		}
 		if r := m.GetReport(); r != nil {
