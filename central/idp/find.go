@@ -27,7 +27,8 @@ func (p *Provider) find(ctx context.Context) (*found, error) {
 	if p.failed != nil && p.cfg.Now().Sub(p.at) < askAgain {
 		return nil, p.failed
 	}
-	f, err := p.discover(asking(ctx))
+	// What is found is everybody's: it does not end with the one who asked first.
+	f, err := p.discover(asking(context.WithoutCancel(ctx)))
 	if err != nil {
 		p.failed, p.at = fmt.Errorf("%w: %w", ErrAway, err), p.cfg.Now()
 		return nil, p.failed
