@@ -16,14 +16,16 @@ func TestACentreStartsAsItsFileSaysAndIsRestartedByAnUpgrade(t *testing.T) {
 	m.node = netlab.New(t).Node("centre")
 	said := m.install(older, "catchment", "catchment-central")
 	has(t, said, "what is missing for a start stands at the top of "+centralFile)
-	if said, err := m.try("catchment-central", "--check", "--config", centralFile); err == nil || !strings.Contains(said, centralFile+":14: domain: ") {
+	if said, err := m.try("catchment-central", "--check", "--config", centralFile); err == nil || !strings.Contains(said, centralFile+":19: domain: ") {
 		t.Errorf("the shipped file: %v, %s", err, said)
 	}
 	m.edit(centralFile, "domain:\n", "domain: example.net\n")
-	m.run(commandsOf(t, m)...)
+	complete, ask := commandsOf(t, m)
+	m.run(complete...)
 	m.asked()
 	m.run("systemctl", "start", "catchment-central")
 	m.healthy()
+	has(t, m.run(ask...), "No node has a service")
 
 	pid := m.read("/run/catchment-central.pid")
 	m.run(m.dpkg(older, "catchment-central")...)
@@ -37,7 +39,7 @@ func TestACentreStartsAsItsFileSaysAndIsRestartedByAnUpgrade(t *testing.T) {
 
 	m.edit(centralFile, "domain: example.net\n", "domian: example.net\n")
 	pid = m.read("/run/catchment-central.pid")
-	has(t, m.run(m.dpkg(older, "catchment-central")...), centralFile+":14: ", "not restarted: the version installed refuses")
+	has(t, m.run(m.dpkg(older, "catchment-central")...), centralFile+":19: ", "not restarted: the version installed refuses")
 	if got := m.read("/run/catchment-central.pid"); got != pid {
 		t.Error("it was restarted with a configuration that it refuses")
 	}
@@ -54,20 +56,27 @@ func TestACentreStartsAsItsFileSaysAndIsRestartedByAnUpgrade(t *testing.T) {
 	}
 }
 
-// commandsOf are those that the shipped file names, for one shell.
-func commandsOf(t *testing.T, m *machine) []string {
+// commandsOf are those that the shipped file names, each kind for one shell: those that make it complete, and those that
+// ask the centre when it runs.
+func commandsOf(t *testing.T, m *machine) (complete, ask []string) {
 	t.Helper()
-	var lines []string
+	var before, after []string
+	into := &before
 	for line := range strings.Lines(m.read(centralFile)) {
 		command, ok := strings.CutPrefix(line, "#   ")
-		if ok && !strings.HasPrefix(command, "systemctl") {
-			lines = append(lines, strings.NewReplacer("DOMAIN", "example.net", "NAME", "localhost").Replace(strings.TrimSpace(command)))
+		switch {
+		case !ok:
+		case strings.HasPrefix(command, "systemctl"):
+			into = &after
+		default:
+			*into = append(*into, strings.NewReplacer("DOMAIN", "example.net", "NAME", "localhost", "YOU", "anna").Replace(strings.TrimSpace(command)))
 		}
 	}
-	if len(lines) != 5 {
-		t.Fatalf("%s names %q", centralFile, lines)
+	if len(before) != 5 || len(after) != 2 {
+		t.Fatalf("%s names %q, and %q", centralFile, before, after)
 	}
-	return []string{"sh", "-ec", strings.Join(lines, "\n")}
+	shell := func(lines []string) []string { return []string{"sh", "-ec", strings.Join(lines, "\n")} }
+	return shell(before), shell(after)
 }
 
 // healthy waits until the centre answers as its own health check does.
