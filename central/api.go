@@ -270,9 +270,7 @@ func (a *api) GetFleet(context.Context, *centralv1.GetFleetRequest) (*centralv1.
 
 // status is of now, not of the last view: whoever has just changed something sees it.
 func (a *api) status() (*centralv1.FleetStatus, error) {
-	return read(a, func(w *world, now time.Time) (*centralv1.FleetStatus, error) {
-		return w.status(w.fleetAt(now), now), nil
-	})
+	return source{a.f}.Status(), nil
 }
 
 func (a *api) Freeze(ctx context.Context, r *centralv1.FreezeRequest) (*centralv1.FleetStatus, error) {

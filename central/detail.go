@@ -116,11 +116,8 @@ func (d *details) hear(node string, said *centralv1.Detail, now time.Time) {
 	}
 	said.Decisions = said.Decisions[:min(len(said.Decisions), detailDecisions)]
 	said.Steering = said.Steering[:min(len(said.Steering), detailDecisions)]
-	if before, err := d.of(node).open(); err == nil && before != nil {
-		said.Series = mergeSeries(before.GetSeries(), said.GetSeries(), now)
-	} else {
-		said.Series = mergeSeries(nil, said.GetSeries(), now)
-	}
+	before, _ := d.of(node).open() // one that cannot be read is none
+	said.Series = mergeSeries(before.GetSeries(), said.GetSeries(), now)
 	doc, err := pack(said, now)
 	if err != nil {
 		d.f.log.Error("what a node says of itself cannot be kept", "node", node, "error", err)
@@ -185,33 +182,35 @@ func (d *details) wrote(docs map[string]detailDoc) {
 // writesDetails takes what nodes said to the store, for the other centres and for later.
 func (f *Fleet) writesDetails(ctx context.Context) {
 	for pause(ctx, detailWrite) {
-		for ctx.Err() == nil {
-			docs := f.details.some(detailBatch)
-			if len(docs) == 0 {
+		for docs := f.details.some(detailBatch); len(docs) > 0; docs = f.details.some(detailBatch) {
+			if err := f.writeDetails(ctx, docs); err != nil {
+				if ctx.Err() == nil {
+					f.log.Warn("what nodes said of themselves cannot be written", "nodes", len(docs), "error", err)
+				}
 				break
-			}
-			var c change
-			f.mu.RLock()
-			for node, doc := range docs {
-				if _, known := f.w.nodes[node]; !known {
-					continue // forgotten since
-				}
-				if op, err := put(key(kindDetail, node), doc); err == nil { // plain values can be written
-					c.ops = append(c.ops, op)
-				}
-			}
-			f.mu.RUnlock()
-			if len(c.ops) > 0 {
-				if err := f.commit(ctx, c); err != nil {
-					if ctx.Err() == nil {
-						f.log.Warn("what nodes said of themselves cannot be written", "nodes", len(c.ops), "error", err)
-					}
-					break
-				}
 			}
 			f.details.wrote(docs)
 		}
 	}
+}
+
+// writeDetails writes the documents of those nodes that were not forgotten since.
+func (f *Fleet) writeDetails(ctx context.Context, docs map[string]detailDoc) error {
+	var c change
+	f.mu.RLock()
+	for node, doc := range docs {
+		if _, known := f.w.nodes[node]; !known {
+			continue
+		}
+		if op, err := put(key(kindDetail, node), doc); err == nil { // plain values can be written
+			c.ops = append(c.ops, op)
+		}
+	}
+	f.mu.RUnlock()
+	if len(c.ops) == 0 {
+		return nil
+	}
+	return f.commit(ctx, c)
 }
 
 // detailBatch bounds how many documents are written at once: they may be long.

@@ -128,10 +128,7 @@ func (l *centreLink) say(h *centralv1.Hello, r *centralv1.Report) {
 		l.report, l.last = r, r
 	}
 	l.mu.Unlock()
-	select {
-	case l.wake <- struct{}{}:
-	default:
-	}
+	l.poke()
 }
 
 // sayDetail hands over what is for people.
@@ -139,6 +136,11 @@ func (l *centreLink) sayDetail(d *centralv1.Detail) {
 	l.mu.Lock()
 	l.detail, l.whole = d, d
 	l.mu.Unlock()
+	l.poke()
+}
+
+// poke has the link look for what is to be sent.
+func (l *centreLink) poke() {
 	select {
 	case l.wake <- struct{}{}:
 	default:
@@ -370,10 +372,7 @@ func (l *centreLink) begin() {
 	l.mu.Lock()
 	l.hello, l.report, l.detail = l.greet, l.last, l.whole
 	l.mu.Unlock()
-	select {
-	case l.wake <- struct{}{}:
-	default:
-	}
+	l.poke()
 }
 
 // message is what is to be sent now; nil: nothing.

@@ -55,12 +55,13 @@ func (e *Edge) tellCentre(now time.Time, in *policy.Input, event bool) (keep boo
 	}
 	r := e.report(now, in)
 	was := k.said
-	news := !proto.Equal(gist(r), k.gist)
+	g := gist(r)
+	news := !proto.Equal(g, k.gist)
 	if news || event {
 		k.detail.happened(now)
 	}
 	if since := now.Sub(k.saidA); was == nil || since < 0 || since >= reportEvery || news {
-		k.said, k.gist, k.saidA = r, gist(r), now
+		k.said, k.gist, k.saidA = r, g, now
 		k.link.say(nil, r)
 	}
 	e.detailCentre(now)

@@ -2,8 +2,6 @@ package web
 
 import (
 	"bytes"
-	"crypto/sha256"
-	"encoding/hex"
 	"fmt"
 	"html/template"
 	"io/fs"
@@ -130,22 +128,18 @@ func httpCode(c codes.Code) int {
 
 // assets serves our own style and script.
 func assets(static fs.FS) http.Handler {
+	kinds := map[string]string{".css": "text/css", ".js": "text/javascript", ".svg": "image/svg+xml"}
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		text, err := fs.ReadFile(static, path.Clean("/" + r.URL.Path)[1:])
 		if err != nil {
 			http.NotFound(w, r)
 			return
 		}
-		kinds := map[string]string{".css": "text/css", ".js": "text/javascript", ".svg": "image/svg+xml"}
-		kind := kinds[path.Ext(r.URL.Path)]
-		sum := sha256.Sum256(text)
-		w.Header().Set("Content-Type", kind+"; charset=utf-8")
 		w.Header().Set("Cache-Control", "no-cache")
-		w.Header().Set("ETag", `"`+hex.EncodeToString(sum[:12])+`"`)
-		if r.Header.Get("If-None-Match") == w.Header().Get("ETag") {
-			w.WriteHeader(http.StatusNotModified)
+		if has(w, r, tagOf(text)) {
 			return
 		}
+		w.Header().Set("Content-Type", kinds[path.Ext(r.URL.Path)]+"; charset=utf-8")
 		_, _ = w.Write(text)
 	})
 }

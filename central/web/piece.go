@@ -22,8 +22,7 @@ type piece struct {
 
 // pieceOf makes the piece of a text.
 func pieceOf(text []byte) piece {
-	sum := sha256.Sum256(text)
-	p := piece{text: text, tag: `"` + hex.EncodeToString(sum[:12]) + `"`}
+	p := piece{text: text, tag: tagOf(text)}
 	if len(text) < zipFrom {
 		return p
 	}
@@ -39,14 +38,28 @@ func pieceOf(text []byte) piece {
 	return p
 }
 
+// tagOf is an ETag (RFC 9110, section 8.8.3).
+func tagOf(text []byte) string {
+	sum := sha256.Sum256(text)
+	return `"` + hex.EncodeToString(sum[:12]) + `"`
+}
+
+// has names what is sent, and answers if the browser has it already.
+func has(w http.ResponseWriter, r *http.Request, tag string) bool {
+	w.Header().Set("ETag", tag)
+	if r.Header.Get("If-None-Match") != tag {
+		return false
+	}
+	w.WriteHeader(http.StatusNotModified)
+	return true
+}
+
 // send answers with the piece, if the browser does not have it already.
 func (p piece) send(w http.ResponseWriter, r *http.Request) {
 	h := w.Header()
 	h.Set("Cache-Control", "private, no-cache")
-	h.Set("ETag", p.tag)
 	h.Set("Vary", "Accept-Encoding")
-	if r.Header.Get("If-None-Match") == p.tag {
-		w.WriteHeader(http.StatusNotModified)
+	if has(w, r, p.tag) {
 		return
 	}
 	h.Set("Content-Type", "text/html; charset=utf-8")

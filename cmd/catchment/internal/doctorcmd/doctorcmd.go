@@ -1,6 +1,7 @@
 package doctorcmd
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"io"
@@ -62,10 +63,10 @@ It exits with 0 if no check has failed, else with 1.`,
 			case isCentre && (o.VRPs != "" || o.IRR != "" || cmd.Flags().Changed("edge")):
 				return exit.Usagef("--vrps, --irr and --edge are of a node: leave them out with --centre")
 			case isCentre:
-				o.File = or(o.File, CentreFile)
+				o.File = cmp.Or(o.File, CentreFile)
 				all = Centre(cmd.Context(), o)
 			default:
-				o.File = or(o.File, EdgeFile)
+				o.File = cmp.Or(o.File, EdgeFile)
 				all = Node(cmd.Context(), o)
 			}
 			return show(env, format, all)
@@ -82,13 +83,6 @@ It exits with 0 if no check has failed, else with 1.`,
 	_ = cmd.RegisterFlagCompletionFunc("output", cobra.FixedCompletions([]string{string(output.Table), string(output.JSON)}, cobra.ShellCompDirectiveNoFileComp))
 	_ = cmd.MarkFlagFilename("config", "yaml", "yml")
 	return cmd
-}
-
-func or(s, otherwise string) string {
-	if s == "" {
-		return otherwise
-	}
-	return s
 }
 
 // Node looks at the node on this machine, and judges it.
@@ -109,7 +103,7 @@ func Node(ctx context.Context, o Options) []doctor.Result {
 	if l.Config == nil {
 		return doctor.CheckNode(n)
 	}
-	who, ok := accountOf(or(uid, userOf(n.Unit, "catchment")))
+	who, ok := accountOf(cmp.Or(uid, userOf(n.Unit, "catchment")))
 	if !ok { // no such user yet: whoever asks
 		who = account{uid: uint32(os.Geteuid())}
 	}
