@@ -393,3 +393,26 @@ func TestMarkdownIsTextInItsCells(t *testing.T) {
 		t.Error("HTML of a meaning is HTML of the page")
 	}
 }
+
+func TestNLNOGWritesALineOnce(t *testing.T) {
+	var entries []registry.Entry
+	for i, text := range []string{"64515:55:<peer ASN>", "64515:55:nnn", "64515:55:nnn"} {
+		p, err := community.ParsePattern(text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		entries = append(entries, registry.Entry{Pattern: p, Kind: registry.KindInfo, Meaning: []string{"learned there", "learned there", "learned elsewhere"}[i], Source: registry.Source{File: "drawn", Line: i + 1}})
+	}
+	var out bytes.Buffer
+	problems, err := NLNOG(&out, entries)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(problems) != 1 || problems[0].Line != 2 || problems[0].Reason != "the form writes it like 64515:55:<peer ASN>" {
+		t.Errorf("left out: %v", problems)
+	}
+	want := "# Informational BGP communities\n64515:55:nnn,learned there\n64515:55:nnn,learned elsewhere\n"
+	if out.String() != want {
+		t.Errorf("written:\n%swant:\n%s", &out, want)
+	}
+}

@@ -16,10 +16,11 @@ import (
 // line. A number of a pattern is digits with x for any digit, a range, or nnn for any
 // number, which other placeholders become; what legends say stands behind the meaning.
 // What else there is, such as sets, EREs and other letters for digits, the form cannot
-// carry.
+// carry. A line stands there once: of entries that become the same line the first.
 func NLNOG(w io.Writer, entries []registry.Entry) ([]registry.Problem, error) {
 	var problems []registry.Problem
 	out := bufio.NewWriter(w)
+	written := map[string]registry.Entry{}
 	for _, s := range sections(entries) {
 		fmt.Fprintf(out, "# %s\n", s.title)
 		for _, e := range s.entries {
@@ -27,11 +28,16 @@ func NLNOG(w io.Writer, entries []registry.Entry) ([]registry.Problem, error) {
 			if reason == "" && oneLine(e.Meaning) == "" {
 				reason = "it has no meaning"
 			}
+			line := fmt.Sprintf("%s,%s\n", text, strings.Join(append([]string{oneLine(e.Meaning)}, legends(e)...), "; "))
+			if same, ok := written[line]; ok && reason == "" {
+				reason = fmt.Sprintf("the form writes it like %s", same.Pattern)
+			}
 			if reason != "" {
 				problems = append(problems, problem(e, "%s", reason))
 				continue
 			}
-			fmt.Fprintf(out, "%s,%s\n", text, strings.Join(append([]string{oneLine(e.Meaning)}, legends(e)...), "; "))
+			written[line] = e
+			out.WriteString(line)
 		}
 	}
 	return problems, out.Flush()
