@@ -28,7 +28,7 @@ LDFLAGS = -s -w -X $(BUILDINFO).version=$(VERSION) -X $(BUILDINFO).commit=$(COMM
 # Tagged tests are checked like all others.
 TAGS := data
 
-.PHONY: build completions man packages reproducible demo lab-tour deps test compose-test images lint bench bench-go bench-failover bench-idle bench-central bench-community fuzz soak data generate clean help
+.PHONY: build completions man packages reproducible demo lab-tour deps test compose-test images lint bench bench-go bench-failover bench-idle bench-central bench-community fuzz soak quiet-hour data generate clean help
 .DEFAULT_GOAL := build
 
 build: ## bin/catchment, bin/catchment-edge and bin/catchment-central, static
@@ -104,6 +104,9 @@ fuzz: ## each fuzz target for FUZZTIME
 
 soak: ## a neighbour, a check and the configuration flap for SOAK; needs root
 	go test -race -count=1 -timeout 0 -run '^TestSoakGrowsNothing$$' -v ./lab/scenarios -soak $(SOAK)
+
+quiet-hour: deps ## an hour of a fleet that nothing is done to, in which none of the shipped alerts may fire; needs root
+	go test -count=1 -timeout 90m -run '^TestEachAlertFiresForItsCauseAndNoneInAQuietTime$$' -v ./lab/scenarios -quiet 1h
 
 data: ## tests over files that are not in the repository, in DATA
 	@[ -d '$(DATA)' ] || { echo "no folder $(DATA); set DATA=" >&2; exit 1; }

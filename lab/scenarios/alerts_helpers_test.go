@@ -2,6 +2,7 @@ package scenarios
 
 import (
 	"encoding/json"
+	"flag"
 	"fmt"
 	"maps"
 	"net/http"
@@ -18,11 +19,14 @@ import (
 const (
 	// alertWait bounds the way from a cause to its alert, of waits that are a sixtieth: longer than a busy machine needs.
 	alertWait = 90 * time.Second
-	// hastened is what waits are divided by.
-	hastened = 60
 
 	promAddress = "127.0.0.1:9090"
 )
+
+var quietFor = flag.Duration("quiet", time.Minute, "for how long nothing is done to the fleet that Prometheus looks at: it is an hour for its rules")
+
+// hastened is what waits are divided by.
+func hastened() int { return int(max(1, time.Hour/max(*quietFor, time.Second))) }
 
 // watcher is a Prometheus with the shipped rules.
 type watcher struct {
@@ -45,7 +49,7 @@ func startPrometheus(t testing.TB, node *netlab.Node, pki string, targets map[st
 		t.Fatal(err)
 	}
 	const dir = "/run/prometheus"
-	node.WriteFile(dir+"/rules.yml", string(alerts.Shorten(text, hastened)))
+	node.WriteFile(dir+"/rules.yml", string(alerts.Shorten(text, hastened())))
 	config := "global: {scrape_interval: 1s, scrape_timeout: 1s, evaluation_interval: 500ms}\nrule_files: [rules.yml]\nscrape_configs:\n"
 	for _, name := range slices.Sorted(maps.Keys(targets)) {
 		job := "{job_name: catchment-edge-%s, static_configs: [{targets: [%q]}]}"
@@ -155,7 +159,7 @@ func (w *watcher) quiet(d time.Duration) {
 		expected = append(expected, "CatchmentClockUnsynchronised")
 	}
 	loud, since := "", time.Now()
-	netlab.Eventually(w.tb, alertWait, fmt.Sprintf("%v in which nothing fires", d), func() error {
+	netlab.Eventually(w.tb, d+alertWait, fmt.Sprintf("%v in which nothing fires", d), func() error {
 		for _, a := range w.firing() {
 			if !slices.Contains(expected, a.Labels["alertname"]) {
 				loud, since = fmt.Sprintf("%v: %s", a.Labels, a.Annotations["summary"]), time.Now()
