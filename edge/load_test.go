@@ -137,6 +137,23 @@ func TestNothingIsShedWhileRepliesLeaveElsewhere(t *testing.T) {
 	}, measured...)
 }
 
+func TestALinkThatNobodyCanRelieveAbsorbsItsLoad(t *testing.T) {
+	routed := append(slices.Clone(measured[:2]), measured[4:]...)
+	up(t, func(t *testing.T, w *world) {
+		w.figures("uplink", 9.9e9, time.Minute)
+		if l := w.snapshot().proto().GetLinks()[0]; !l.GetAbsorb() || !strings.Contains(l.GetDetail(), "write return: symmetric") {
+			t.Errorf("full: %v", l)
+		}
+		w.figures("uplink", 1e9, time.Minute)
+		if l := w.snapshot().proto().GetLinks()[0]; l.GetAbsorb() {
+			t.Errorf("no longer full: %v", l)
+		}
+		if text := w.log.String(); strings.Count(text, "link absorbs its load") != 1 {
+			t.Errorf("the log:\n%s", text)
+		}
+	}, routed...)
+}
+
 func TestRepliesThatLeaveElsewhereHoldTheRung(t *testing.T) {
 	hot(t, func(t *testing.T, w *world) {
 		w.loseReturn("transit")

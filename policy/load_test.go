@@ -73,6 +73,14 @@ func TestEveryRefusalHasItsReason(t *testing.T) {
 		{"no ladder", func(c *Config) { c.Load.Climbers[0].Rungs = nil }, func(p *driver) { p.hold(0, time.Minute, one(1.2)) }, "no_ladder", true},
 		{"no link", func(c *Config) { c.Load.Climbers[0].Link = "b" }, func(p *driver) { p.hold(0, time.Minute, one(1.2)) }, "uncontrollable", true},
 		{"a link that is off", func(c *Config) { c.Load.Links[0].Off = "return: routed" }, func(p *driver) { p.hold(0, time.Minute, one(1.2)) }, "uncontrollable", true},
+		{"a link that is off, and that nobody names", func(c *Config) {
+			c.Load.Links[0].Off, c.Load.Climbers[0].Link = "return: routed", ""
+		}, func(p *driver) { p.hold(0, time.Minute, one(1.2)) }, "uncontrollable", true},
+		{"a link that is off and was full for a moment", func(c *Config) {
+			c.Load.Links[0].Off, c.Load.Climbers[0].Link = "return: routed", ""
+		}, func(p *driver) { p.hold(0, 15*time.Second, one(1.2)) }, "uncontrollable", false},
+		{"a link that is off, and whose figures are stale", func(c *Config) { c.Load.Links[0].Off = "return: routed" },
+			func(p *driver) { p.hold(0, time.Minute, one(1.2)); p.at(70*time.Second, nil) }, "uncontrollable", false},
 		{"no figure", nil, func(p *driver) { p.at(0, nil) }, "no_figure", false},
 		{"no capacity", func(c *Config) { c.Load.Links[0].Capacity = 0 }, func(p *driver) { p.hold(0, time.Minute, one(1.2)) }, "no_figure", false},
 		{"stale", nil, func(p *driver) { p.hold(0, 10*time.Second, one(1.2)); p.at(13*time.Second, nil) }, "stale", false},

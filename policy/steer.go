@@ -39,6 +39,9 @@ func (r *round) load() {
 	for i := range lc.Climbers {
 		r.report(i)
 	}
+	for l := range lc.Links {
+		r.unrelieved(l)
+	}
 }
 
 // controls says whether rungs are changed for the load.
@@ -176,9 +179,15 @@ func (r *round) report(i int) {
 	c, st, d := &r.c.Load.Climbers[i], &r.next.Load.Climbers[i], &r.out.Climbers[i]
 	d.Rung = st.Rung
 	d.Shed, _ = c.believed(st, st.counts(), r.in.Now)
-	if l := r.linkOf(i); l >= 0 && r.c.Load.Links[l].Off != "" {
-		link := &r.out.Links[l]
-		link.Restraint = d.Restraint
-		link.Absorb = link.wants(&r.next.Load.Links[l])
+}
+
+// unrelieved says of a link at which nothing can be shed whether it takes more than
+// it should. No climber need name such a link.
+func (r *round) unrelieved(l int) {
+	c, st, d := &r.c.Load.Links[l], &r.next.Load.Links[l], &r.out.Links[l]
+	if c.Off == "" {
+		return
 	}
+	d.Restraint = Restraint{Hindrance: Uncontrollable, Word: c.Off}
+	d.Absorb = r.controls() && r.fresh(l) && d.wants(st) && r.lasted(st, c.Period)
 }
