@@ -236,7 +236,7 @@ func (e *Edge) obey(n centreNews) string {
 		return ""
 	}
 	sent := moment(n.intent.GetSent())
-	k.clock.stamped(n.at, sent)
+	k.clock.stamped(n.at, sent, e.opt.Ahead)
 	if k.clock.skew.Abs() > mostSkew || k.kept.Skew != 0 {
 		k.kept.Skew = k.clock.skew
 	}

@@ -39,10 +39,11 @@ func (w *wallClock) look(now time.Time, ask func() bool) {
 	}
 }
 
-// stamped takes a stamp of the centre in.
-func (w *wallClock) stamped(now, sent time.Time) {
+// stamped takes a stamp of the centre in. The clock is taken to be so much further
+// ahead than it is.
+func (w *wallClock) stamped(now, sent time.Time, further time.Duration) {
 	if !sent.IsZero() {
-		w.skew, w.stamp = now.Round(0).Sub(sent), now
+		w.skew, w.stamp = now.Round(0).Sub(sent)+further, now
 	}
 }
 

@@ -136,21 +136,23 @@ func TestAClockThatCannotBeTrustedOpensNoWindow(t *testing.T) { // F9
 	for _, tt := range []struct {
 		name         string
 		synchronised bool
-		skew         time.Duration
+		skew, taken  time.Duration // of the centre's clock; of ours, beside what it is
 		away, opens  bool
 	}{
-		{"far from the centre's", true, 7 * time.Second, false, false},
-		{"behind the centre's", true, -7 * time.Second, true, false},
-		{"not synchronised, and the centre away", false, 0, true, false},
-		{"not synchronised, and the centre there", false, 0, false, true},
-		{"synchronised, and the centre away", true, 0, true, true},
+		{"far from the centre's", true, 7 * time.Second, 0, false, false},
+		{"behind the centre's", true, -7 * time.Second, 0, true, false},
+		{"taken to be ahead of the centre's", true, 0, 7 * time.Second, false, false},
+		{"taken to be as far ahead as the centre's", true, 7 * time.Second, 7 * time.Second, false, true},
+		{"not synchronised, and the centre away", false, 0, 0, true, false},
+		{"not synchronised, and the centre there", false, 0, 0, false, true},
+		{"synchronised, and the centre away", true, 0, 0, true, true},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			governed(t, func(t *testing.T, w *world, c *centreFake) {
 				c.set(func() { c.skew = tt.skew })
 				w.pass(time.Minute)
 				if err := w.node.change(context.Background(), "test", func(time.Time) {
-					w.node.opt.Clock = func() bool { return tt.synchronised }
+					w.node.opt.Clock, w.node.opt.Ahead = func() bool { return tt.synchronised }, tt.taken
 				}); err != nil {
 					t.Fatal(err)
 				}

@@ -95,6 +95,9 @@ type Options struct {
 	DialCentre func(ctx context.Context, address string) (net.Conn, error)
 	// Clock says whether this machine's clock is synchronised.
 	Clock func() bool
+	// Ahead is how far this machine's clock is taken to be ahead where it is held
+	// against the centre's: for tests, as containers share the machine's.
+	Ahead time.Duration
 
 	// Supervisor, where set, is told by the loop that it goes round: after its
 	// steps, and never later than BeatEvery (0: 10 s) after it was told last.

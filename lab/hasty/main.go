@@ -1,7 +1,9 @@
-// Command hasty is catchment-edge with a flap budget of the test's choosing, or none: the daemon itself only takes what
-// makers of routers ship, and cannot be told to flap. It is for tests in the lab and never installed.
+// Command hasty is catchment-edge with what the daemon itself cannot be told, since no machine's owner should: a flap
+// budget of the test's choosing, or none, and a clock that is wrong (network namespaces share the machine's). It is for
+// tests in the lab and never installed.
 //
-// In go a configuration file and, with -flap, a flap.Config in JSON; its zero value is no budget. SIGTERM leaves cleanly.
+// In go a configuration file and, with -flap, a flap.Config in JSON, whose zero value is no budget. SIGTERM leaves
+// cleanly.
 package main
 
 import (
@@ -11,8 +13,10 @@ import (
 	"flag"
 	"fmt"
 	"log/slog"
+	"net"
 	"os"
 	"os/signal"
+	"strconv"
 	"sync"
 	"syscall"
 
@@ -22,24 +26,27 @@ import (
 )
 
 func main() {
-	file := flag.String("config", "", "configuration `file`")
-	budget := flag.String("flap", "{}", "flap budget, a flap.Config in `JSON`")
+	var o edge.Options
+	flag.StringVar(&o.File, "config", "", "configuration `file`")
+	flag.Func("flap", "flap budget, a flap.Config in `JSON`; left out: the configuration's", func(text string) error {
+		o.Flap = new(flap.Config)
+		return errors.Join(json.Unmarshal([]byte(text), o.Flap), o.Flap.Check())
+	})
+	flag.DurationVar(&o.Ahead, "ahead", 0, "how far the clock is ahead, beside what it is")
+	flag.Func("synchronised", "`whether` the kernel says that the clock is synchronised; left out: what it says", func(text string) error {
+		is, err := strconv.ParseBool(text)
+		o.Clock = func() bool { return is }
+		return err
+	})
 	flag.Parse()
-	if err := run(*file, *budget); err != nil {
+	if err := run(o); err != nil {
 		fmt.Fprintln(os.Stderr, "hasty:", err)
 		os.Exit(1)
 	}
 }
 
-func run(file, budget string) error {
-	var f flap.Config
-	if err := json.Unmarshal([]byte(budget), &f); err != nil {
-		return fmt.Errorf("-flap: %w", err)
-	}
-	if err := f.Check(); err != nil {
-		return fmt.Errorf("-flap: %w", err)
-	}
-	c, warnings, err := config.Load(file)
+func run(o edge.Options) error {
+	c, warnings, err := config.Load(o.File)
 	if err != nil {
 		return err
 	}
@@ -47,18 +54,30 @@ func run(file, budget string) error {
 	if err != nil {
 		return err
 	}
-	log := slog.New(slog.NewTextHandler(os.Stderr, nil))
-	node, err := edge.New(c, warnings, edge.Options{File: file, Log: log, Flap: &f})
+	defer control.Close()
+	var scrape net.Listener
+	if c.Metrics != "" {
+		if scrape, err = net.Listen("tcp", c.Metrics); err != nil {
+			return fmt.Errorf("metrics: %w", err)
+		}
+		defer scrape.Close()
+	}
+	o.Log = slog.New(slog.NewTextHandler(os.Stderr, nil))
+	node, err := edge.New(c, warnings, o)
 	if err != nil {
-		return errors.Join(err, control.Close())
+		return err
 	}
 	leave, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM)
 	defer stop()
 	ctx, cancel := context.WithCancel(context.Background())
 	var side sync.WaitGroup
-	side.Go(func() { err = node.Serve(ctx, control) })
+	var served, scraped error
+	side.Go(func() { served = node.Serve(ctx, control) })
+	if scrape != nil {
+		side.Go(func() { scraped = node.ServeMetrics(ctx, scrape) })
+	}
 	left := node.Run(leave)
 	cancel()
 	side.Wait()
-	return errors.Join(left, err)
+	return errors.Join(left, served, scraped)
 }
