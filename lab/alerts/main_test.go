@@ -327,10 +327,15 @@ func parses(t *testing.T, exprs []string) {
 }
 
 func TestShortenDividesWaitsAndRanges(t *testing.T) {
-	in := "        for: 5m\n        expr: increase(a[30m]) > 3 and b[1d] and c[10s] # for: 5m\n        for: 30s\n"
-	want := "        for: 5s\n        expr: increase(a[30s]) > 3 and b[1440s] and c[5s] # for: 5m\n        for: 1s\n"
-	if got := string(Shorten([]byte(in), 60)); got != want {
-		t.Errorf("%s, want %s", got, want)
+	in := "        for: 5m\n        expr: increase(a[30m]) > 3 and b[1d] and c[10s] # for: 5m\n        for: 30s\n        for: 1d\n"
+	for by, want := range map[int]string{
+		60: "        for: 5s\n        expr: increase(a[30s]) > 3 and b[1440s] and c[5s] # for: 5m\n        for: 1s\n        for: 15s\n",
+		10: "        for: 30s\n        expr: increase(a[180s]) > 3 and b[8640s] and c[5s] # for: 5m\n        for: 3s\n        for: 90s\n",
+		1:  "        for: 300s\n        expr: increase(a[1800s]) > 3 and b[86400s] and c[10s] # for: 5m\n        for: 30s\n        for: 86400s\n",
+	} {
+		if got := string(Shorten([]byte(in), by)); got != want {
+			t.Errorf("by %d: %s, want %s", by, got, want)
+		}
 	}
 	text, err := Text()
 	if err != nil {

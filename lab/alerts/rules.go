@@ -7,6 +7,7 @@ package alerts
 
 import (
 	"fmt"
+	"math"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -62,24 +63,32 @@ var (
 	rangeRE = regexp.MustCompile(`\[(\d+)([smhd])\]`)
 )
 
-// leastRange is what a range is never shortened below: a few scrapes must fit.
-const leastRange = 5
+const (
+	// leastRange is what a range is never shortened below: a few scrapes must fit.
+	leastRange = 5
+	// mostWait is what a wait counts as, in seconds, that is longer: an alert after a day would not fire in a test.
+	mostWait = 15 * 60
+)
 
 // Shorten divides each wait ("for") and each range of a file by a number, so that a test need not wait: 5m by 60 are 5s.
-// Waits are whole seconds, one at least, and ranges 5 s at least. Thresholds stay, so an alert about a time that the
-// program tells, such as when a certificate ends, is about that time still.
+// Waits are whole seconds, one at least; those of more than 15 minutes are divided as 15 are. Ranges are 5 s at least.
+// Thresholds stay, so an alert about a time that the program tells, such as when a certificate ends, is about that time
+// still. By 1 nothing is shorter.
 func Shorten(text []byte, by int) []byte {
-	seconds := func(n, unit []byte, least int) string {
+	seconds := func(n, unit []byte, least, most int) string {
 		v, _ := strconv.Atoi(string(n)) // digits by the expression
 		v *= map[byte]int{'s': 1, 'm': 60, 'h': 3600, 'd': 86400}[unit[0]]
-		return strconv.Itoa(max(least, v/max(1, by))) + "s"
+		if by > 1 {
+			v = max(least, min(v, most)/by)
+		}
+		return strconv.Itoa(v) + "s"
 	}
 	text = waitRE.ReplaceAllFunc(text, func(m []byte) []byte {
 		p := waitRE.FindSubmatch(m)
-		return []byte(string(p[1]) + seconds(p[2], p[3], 1))
+		return []byte(string(p[1]) + seconds(p[2], p[3], 1, mostWait))
 	})
 	return rangeRE.ReplaceAllFunc(text, func(m []byte) []byte {
 		p := rangeRE.FindSubmatch(m)
-		return []byte("[" + seconds(p[1], p[2], leastRange) + "]")
+		return []byte("[" + seconds(p[1], p[2], leastRange, math.MaxInt) + "]")
 	})
 }

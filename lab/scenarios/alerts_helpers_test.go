@@ -113,22 +113,31 @@ func (w *watcher) fires(name string, labels ...string) {
 	w.tb.Helper()
 	began := time.Now()
 	netlab.Eventually(w.tb, alertWait, name+" to fire", func() error {
-		var others []string
-		for _, a := range w.firing() {
-			if a.Labels["alertname"] != name {
-				others = append(others, a.Labels["alertname"])
-				continue
-			}
-			if wrong := a.wrong(labels); wrong != "" {
-				others = append(others, wrong)
-				continue
-			}
+		a, err := w.find(name, labels...)
+		if err == nil {
 			w.tb.Logf("%s fires %v after it was waited for: %s", name, time.Since(began).Round(100*time.Millisecond), a.Annotations["summary"])
-			return nil
 		}
-		slices.Sort(others)
-		return fmt.Errorf("there are %q", slices.Compact(others))
+		return err
 	})
+}
+
+// find is an alert that fires with these labels. Where there is none, the error tells which others do.
+func (w *watcher) find(name string, labels ...string) (alert, error) {
+	w.tb.Helper()
+	var others []string
+	for _, a := range w.firing() {
+		if a.Labels["alertname"] != name {
+			others = append(others, a.Labels["alertname"])
+			continue
+		}
+		if wrong := a.wrong(labels); wrong != "" {
+			others = append(others, wrong)
+			continue
+		}
+		return a, nil
+	}
+	slices.Sort(others)
+	return alert{}, fmt.Errorf("there are %q", slices.Compact(others))
 }
 
 // wrong says what an alert lacks; "": nothing.
