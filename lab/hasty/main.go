@@ -55,13 +55,6 @@ func run(o edge.Options) error {
 		return err
 	}
 	defer control.Close()
-	var scrape net.Listener
-	if c.Metrics != "" {
-		if scrape, err = net.Listen("tcp", c.Metrics); err != nil {
-			return fmt.Errorf("metrics: %w", err)
-		}
-		defer scrape.Close()
-	}
 	o.Log = slog.New(slog.NewTextHandler(os.Stderr, nil))
 	node, err := edge.New(c, warnings, o)
 	if err != nil {
@@ -73,11 +66,21 @@ func run(o edge.Options) error {
 	var side sync.WaitGroup
 	var served, scraped error
 	side.Go(func() { served = node.Serve(ctx, control) })
-	if scrape != nil {
-		side.Go(func() { scraped = node.ServeMetrics(ctx, scrape) })
-	}
+	side.Go(func() { scraped = scrape(ctx, node, c.Metrics) })
 	left := node.Run(leave)
 	cancel()
 	side.Wait()
 	return errors.Join(left, served, scraped)
+}
+
+// scrape serves the node's metrics, where the configuration has them served, until the context ends.
+func scrape(ctx context.Context, node *edge.Edge, address string) error {
+	if address == "" {
+		return nil
+	}
+	l, err := net.Listen("tcp", address)
+	if err != nil {
+		return fmt.Errorf("metrics: %w", err)
+	}
+	return node.ServeMetrics(ctx, l)
 }

@@ -1,6 +1,7 @@
 package scenarios
 
 import (
+	"errors"
 	"fmt"
 	"strings"
 	"testing"
@@ -23,7 +24,7 @@ type troubled struct {
 // newTroubled starts it, and waits until all is announced.
 func newTroubled(t *testing.T) *troubled {
 	t.Helper()
-	netlab.Require(t, netlab.Prometheus)
+	netlab.Require(t, netlab.Prometheus, netlab.Nft)
 	netlab.Binary(t, hasty)
 	m := &troubled{governed: newGoverned(t, 3, 1)}
 	m.service = video("checks: []")
@@ -51,7 +52,7 @@ func newTroubled(t *testing.T) *troubled {
 	for _, e := range m.edges {
 		awaitSession(t, m.frr, e.toFRR.Edge4)
 		awaitSession(t, m.bird, e.toBIRD.Edge4)
-		m.await(soon, e, "announced", undrained)
+		m.await(sessionWait, e, "announced", undrained)
 	}
 	m.awaitConnected(sessionWait)
 	m.watcher = startPrometheus(t, m.mgmt, m.pki, targets)
@@ -120,7 +121,7 @@ func (m *troubled) loses(e *fleetEdge) {
 	e.node.MustRun("ip", "route", "add", "blackhole", m.centres[0].addr.String())
 	netlab.Eventually(m.t, 3*sessionWait, e.name+" to be out of contact", func() error {
 		if e.connected() == nil {
-			return fmt.Errorf("it is connected")
+			return errors.New("it is connected")
 		}
 		return nil
 	})
@@ -152,7 +153,7 @@ func TestEachAlertOfAnEdgeInTroubleFires(t *testing.T) {
 	first, second, third := m.edges[0], m.edges[1], m.edges[2]
 
 	ended := m.window(third)
-	m.await(soon, third, "withdrawn", nil)
+	m.await(sessionWait, third, "withdrawn", nil)
 	m.window(second) // which its clock does not open
 	first.must("drain", "video", "--neighbor", "bird", "--reason", "a line card, and nobody looks again")
 	m.load[2].set(1.3)
