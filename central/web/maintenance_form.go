@@ -1,7 +1,6 @@
 package web
 
 import (
-	"cmp"
 	"context"
 	"net/http"
 	"net/url"
@@ -40,6 +39,7 @@ func (f field) By() string {
 // planView is the form of a new window.
 type planView struct {
 	Groups  []choiceGroup
+	All     bool // it is for every node
 	Now     bool // it starts now
 	Fields  map[string]field
 	Zones   []string
@@ -50,67 +50,14 @@ type planView struct {
 	Override bool
 }
 
-// choiceGroup is what a window can be for, of one kind.
-type choiceGroup struct {
-	Name, Title string
-	Choices     []choice
-	Open        bool // something of it is chosen
-}
-
-type choice struct {
-	Name, Note string
-	On         bool
-}
-
-// groupsOf are the nodes, sites, services and neighbours that there are, and what is
-// chosen of them. What is chosen and gone stays, for the API to say so.
-func groupsOf(nodes []*centralv1.Node, chosen url.Values) []choiceGroup {
-	type found map[string]string
-	sites, names, services, neighbors := found{}, found{}, found{}, found{}
-	for _, n := range nodes {
-		names[n.GetName()] = n.GetState()
-		if n.GetSite() != "" {
-			names[n.GetName()] = n.GetSite() + ", " + n.GetState()
-		}
-		if n.GetSite() != "" {
-			sites[n.GetSite()] = ""
-		}
-		for _, svc := range n.GetServices() {
-			services[svc.GetName()] = ""
-		}
-		for _, nb := range n.GetNeighbors() {
-			neighbors[nb.GetName()] = nb.GetKind()
-		}
-	}
-	var out []choiceGroup
-	for _, g := range []struct {
-		name, title string
-		all         found
-	}{{"node", "Nodes", names}, {"site", "Sites: all nodes of", sites}, {"neighbor", "Only at these neighbours", neighbors}, {"service", "Only these services", services}} {
-		group := choiceGroup{Name: g.name, Title: g.title}
-		for _, name := range chosen[g.name] {
-			if _, ok := g.all[name]; !ok && name != "" {
-				g.all[name] = "not there"
-			}
-		}
-		for name, note := range g.all {
-			on := slices.Contains(chosen[g.name], name)
-			group.Open = group.Open || on
-			group.Choices = append(group.Choices, choice{name, note, on})
-		}
-		slices.SortFunc(group.Choices, func(a, b choice) int { return cmp.Compare(a.Name, b.Name) })
-		out = append(out, group)
-	}
-	return out
-}
-
 // planFields are the names of a form's single fields.
-var planFields = []string{"at", "zone", "lasts", "lead", "rrule", "reason", "ticket"}
+var planFields = []string{"expect", "at", "zone", "lasts", "lead", "rrule", "reason", "ticket"}
 
 // planOf makes the form, filled as values say.
 func planOf(values url.Values, faults map[string]string) planView {
-	v := planView{Now: values.Get("start") == "now", Override: values.Get("override") != "", Fields: map[string]field{}, Fault: faults[""], Whom: faults["whom"]}
+	v := planView{All: values.Get("all") != "", Now: values.Get("start") == "now", Override: values.Get("override") != "", Fields: map[string]field{}, Fault: faults[""], Whom: faults["whom"]}
 	for _, f := range []field{
+		{Name: "expect", Label: "How many nodes you expect", Hint: "With all nodes only: are there more or fewer, nothing is done", Type: "number"},
 		{Name: "at", Label: "Date and time", Type: "datetime-local"},
 		{Name: "zone", Label: "Time zone", Hint: "Such as Europe/Moscow or UTC", List: "zones"},
 		{Name: "lasts", Label: "Lasts", Hint: "Such as 30m, 2h or 1d", Needed: true},
@@ -133,13 +80,9 @@ func planOf(values url.Values, faults map[string]string) planView {
 // planRequest is what a form asks for. faults are by field; the request is of use only
 // where there are none.
 func planRequest(values url.Values) (*centralv1.AddWindowRequest, map[string]string) {
-	faults := map[string]string{}
 	get := func(name string) string { return strings.TrimSpace(values.Get(name)) }
-	r := &centralv1.AddWindowRequest{Selector: &centralv1.Selector{Nodes: values["node"], Sites: values["site"], Neighbors: values["neighbor"], Services: values["service"]},
-		Rrule: get("rrule"), Reason: get("reason"), Ticket: get("ticket"), OverrideSafety: values.Get("override") != ""}
-	if len(values["node"])+len(values["site"])+len(values["neighbor"])+len(values["service"]) == 0 {
-		faults["whom"] = "it hits nothing: choose nodes, sites, neighbours or services"
-	}
+	whom, faults := chosenOf(values)
+	r := &centralv1.AddWindowRequest{Selector: whom, Rrule: get("rrule"), Reason: get("reason"), Ticket: get("ticket"), OverrideSafety: values.Get("override") != ""}
 	switch r.Start = "now"; {
 	case values.Get("start") != "now":
 		// Browsers write a T between the date and the time.
@@ -179,6 +122,7 @@ var faultOf = []struct{ begins, field string }{
 	{"--start: ", "at"}, {"--for: ", "lasts"}, {"--lead: ", "lead"}, {"--reason: ", "reason"},
 	{"the start", "at"}, {"the length", "lasts"}, {"the lead", "lead"}, {"the reason", "reason"}, {"a reason", "reason"}, {"the ticket", "ticket"},
 	{"rule ", "rrule"}, {"zone ", "zone"}, {"no zone", "zone"},
+	{"all would be ", "expect"}, {"the expected number ", "expect"}, {"all nodes, ", "whom"}, {"label ", "whom"},
 	{"node ", "whom"}, {"site ", "whom"}, {"neighbour ", "whom"}, {"service ", "whom"}, {"the window is for nothing", "whom"}, {"each entry is there", "whom"},
 }
 
@@ -270,7 +214,7 @@ func (s *Site) preview(w http.ResponseWriter, r *http.Request) {
 	for _, l := range m.GetLandings() {
 		v.Landings = append(v.Landings, landingView{toNode(l.GetNode()), l.GetUtilization(), l.GetWouldBe()})
 	}
-	for _, name := range append([]string{"node", "site", "neighbor", "service", "start", "override"}, planFields...) {
+	for _, name := range append(append([]string{"all", "start", "override"}, listFields...), planFields...) {
 		for _, value := range r.PostForm[name] {
 			v.Values = append(v.Values, pair{name, value})
 		}

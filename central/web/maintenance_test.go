@@ -52,8 +52,9 @@ func someWindows() []*centralv1.Window {
 
 func someNodes() []*centralv1.Node {
 	return []*centralv1.Node{
-		{Name: "msk1", Site: "moscow", State: "announced", Asn: 57629, Services: []*centralv1.ServiceReport{{Name: "video"}}, Neighbors: []*centralv1.EdgeNeighbor{{Name: "transit-a", Kind: "transit"}},
-			Tags: []*centralv1.Tag{{Value: "57629:101", Meaning: "Moscow", Since: at(-time.Hour), By: "anna"}}},
+		{Name: "msk1", Site: "moscow", State: "announced", Asn: 57629, Services: []*centralv1.ServiceReport{{Name: "video"}}, Neighbors: []*centralv1.EdgeNeighbor{{Name: "transit-a", Kind: "transit", Labels: map[string]string{"circuit": "C-1", "hall": "2"}}},
+			Labels: map[string]string{"hall": "2"},
+			Tags:   []*centralv1.Tag{{Value: "57629:101", Meaning: "Moscow", Since: at(-time.Hour), By: "anna"}}},
 		{Name: hostile, Asn: 57629, State: "withdrawn", Services: []*centralv1.ServiceReport{{Name: "dns"}}, Neighbors: []*centralv1.EdgeNeighbor{{Name: hostile, Kind: "ix"}},
 			Tags: []*centralv1.Tag{{Value: "57629:102", Meaning: hostile, By: hostile, Shared: true}}},
 	}
@@ -181,6 +182,12 @@ func TestPlanAsksForExactlyWhatTheFormSays(t *testing.T) {
 		"several lists": {url.Values{"node": {"msk1", "spb1"}, "site": {"moscow"}, "neighbor": {"transit-a"}, "service": {"video"}}, askedFor(func(r *centralv1.AddWindowRequest) {
 			r.Selector = &centralv1.Selector{Nodes: []string{"msk1", "spb1"}, Sites: []string{"moscow"}, Neighbors: []string{"transit-a"}, Services: []string{"video"}}
 		})},
+		"labels": {url.Values{"node": nil, "label": {"hall=2", "circuit=C-1"}}, askedFor(func(r *centralv1.AddWindowRequest) {
+			r.Selector = &centralv1.Selector{Labels: map[string]string{"hall": "2", "circuit": "C-1"}}
+		})},
+		"all nodes at a neighbour": {url.Values{"node": nil, "all": {"1"}, "expect": {" 2 "}, "neighbor": {"transit-a"}}, askedFor(func(r *centralv1.AddWindowRequest) {
+			r.Selector = &centralv1.Selector{All: true, Expect: 2, Neighbors: []string{"transit-a"}}
+		})},
 		"in spite of limits, without lead": {url.Values{"override": {"1"}, "lead": {""}, "lasts": {"1d"}}, askedFor(func(r *centralv1.AddWindowRequest) {
 			r.OverrideSafety, r.Lead, r.Duration = true, nil, durationpb.New(24*time.Hour)
 		})},
@@ -230,6 +237,13 @@ func TestFormThatIsWrongSaysWhere(t *testing.T) {
 		text  string
 	}{
 		"nobody":         {form: url.Values{"node": nil}, text: "it hits nothing"},
+		"all, of whom":   {form: url.Values{"node": nil, "all": {"1"}}, field: "expect", text: "say how many nodes you expect"},
+		"all, odd":       {form: url.Values{"node": nil, "all": {"1"}, "expect": {"-3"}}, field: "expect", text: "write a number"},
+		"all, too many":  {form: url.Values{"node": nil, "all": {"1"}, "expect": {"99999999999"}}, field: "expect", text: "write a number"},
+		"a number alone": {form: url.Values{"expect": {"1"}}, field: "expect", text: "goes with all nodes"},
+		"odd label":      {form: url.Values{"label": {"hall"}}, text: "label hall: write KEY=VALUE"},
+		"a key twice":    {form: url.Values{"label": {"hall=1", "hall=2"}}, text: "label hall=2: the key stands there twice"},
+		"api: all":       {err: status.Error(codes.InvalidArgument, "all would be 2 nodes, and 3 are expected"), asks: 1, field: "expect", text: "all would be 2 nodes"},
 		"no time":        {form: url.Values{"at": {""}}, field: "at", text: "choose when the work begins"},
 		"no length":      {form: url.Values{"lasts": {" "}}, field: "lasts", text: "every window ends by itself"},
 		"odd length":     {form: url.Values{"lasts": {"two hours"}}, field: "lasts", text: "such as 10m, 2h or 1d"},
@@ -263,7 +277,7 @@ func TestFormThatIsWrongSaysWhere(t *testing.T) {
 func TestFormMayChooseFromWhatThereIs(t *testing.T) {
 	d := deskOf(t, fleetAPI(), identity.Operator, nil)
 	w := d.get("/maintenance/new?node=msk1&node=gone")
-	d.shows(w, http.StatusOK, "msk1 moscow, announced", "gone not there", "moscow", "transit-a", "video", hostile)
+	d.shows(w, http.StatusOK, "msk1 moscow, announced", "gone not there", "moscow", "transit-a", "video", "hall=2 nodes", "circuit=C-1 neighbours", "All nodes", hostile)
 	if got := sentBy(t, w.Body.String()); len(got["node"]) != 2 || got.Get("zone") != "UTC" {
 		t.Errorf("the form has %v", got)
 	}
