@@ -140,10 +140,23 @@ func (a *api) AddWindow(ctx context.Context, r *centralv1.AddWindowRequest) (*ce
 	if r.GetDryRun() {
 		return a.previewWindow(ctx, r)
 	}
-	id := newID("w")
+	id, asked := newID("w"), ""
+	if r.GetRequestId() != "" {
+		var err error
+		if id, asked, err = onceOf(r, caller(ctx)); err != nil {
+			return nil, failed(err)
+		}
+	}
 	out := &centralv1.AddWindowResponse{}
 	err := a.write(ctx, ask{"AddWindow", id, r.GetReason(), r.GetTicket()}, func(w *world, by Caller, now time.Time) (change, error) {
-		d, notes, c, err := w.addWindow(r, by, id, now)
+		made, is, err := w.madeOf(id, asked)
+		if is {
+			out.Window = w.windowProto(made, now)
+		}
+		if is || err != nil {
+			return change{}, err
+		}
+		d, notes, c, err := w.addWindow(r, by, id, asked, now)
 		if err == nil {
 			out.Window, out.Warnings = w.windowProto(d, now), notes
 		}

@@ -122,6 +122,8 @@ type windowDoc struct {
 	Mail *maintnote.Proposal `json:"mail,omitempty"`
 	// Replaces are windows that are over once this one is confirmed.
 	Replaces []string `json:"replaces,omitempty"`
+	// Asked is the hash of the request that made it, of one that can be sent twice.
+	Asked string `json:"asked,omitempty"`
 }
 
 // overrideDoc is what an operator said of a part of the fleet.

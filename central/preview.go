@@ -17,7 +17,7 @@ func (a *api) previewWindow(ctx context.Context, r *centralv1.AddWindowRequest) 
 	}
 	by := caller(ctx)
 	return read(a, func(w *world, now time.Time) (*centralv1.AddWindowResponse, error) {
-		d, notes, _, err := w.addWindow(r, by, "preview", now)
+		d, notes, _, err := w.addWindow(r, by, "preview", "", now)
 		if err != nil {
 			return nil, err
 		}

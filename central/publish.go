@@ -197,10 +197,17 @@ func (f *Fleet) reaches(store bool) {
 	}
 }
 
+// idBytes is how many bytes an id is written of.
+const idBytes = 5
+
 // newID makes an id that nobody else makes.
 func newID(letter string) string {
-	b := make([]byte, 5)
+	b := make([]byte, idBytes)
 	_, _ = rand.Read(b) // never fails: crypto/rand ends the process rather
+	return idOf(letter, b)
+}
+
+func idOf(letter string, b []byte) string {
 	return letter + "-" + strings.ToLower(base32.StdEncoding.EncodeToString(b))
 }
 

@@ -24,8 +24,8 @@ const (
 	windowFence = "~windows"
 )
 
-// addWindow is the change that makes a window.
-func (w *world) addWindow(r *centralv1.AddWindowRequest, by Caller, id string, now time.Time) (windowDoc, []string, change, error) {
+// addWindow is the change that makes a window. asked is what onceOf says of the request.
+func (w *world) addWindow(r *centralv1.AddWindowRequest, by Caller, id, asked string, now time.Time) (windowDoc, []string, change, error) {
 	sel, err := w.selector(r.GetSelector())
 	if err != nil {
 		return windowDoc{}, nil, change{}, err
@@ -36,7 +36,7 @@ func (w *world) addWindow(r *centralv1.AddWindowRequest, by Caller, id string, n
 	if err != nil {
 		return windowDoc{}, nil, change{}, badInput{err}
 	}
-	d := windowDoc{Window: window, StartedNow: r.GetStart() == "now", OverrideSafety: r.GetOverrideSafety()}
+	d := windowDoc{Window: window, Asked: asked, StartedNow: r.GetStart() == "now", OverrideSafety: r.GetOverrideSafety()}
 	if _, err := time.Parse(time.RFC3339, r.GetStart()); err != nil && !d.StartedNow {
 		d.LocalStart = r.GetStart()
 	}

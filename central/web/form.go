@@ -22,6 +22,8 @@ const (
 	tokenField = "token"
 	// formSecret is how many random bytes the cookie has.
 	formSecret = 24
+	// formKey is how many a form has that shall do what it does once.
+	formKey = 16
 )
 
 // token returns what a form must bring back: it is made of a cookie that no other site
@@ -30,11 +32,16 @@ func (s *Site) token(w http.ResponseWriter, r *http.Request) string {
 	if secret := secretOf(r); secret != "" {
 		return tokenOf(secret)
 	}
-	b := make([]byte, formSecret)
-	_, _ = rand.Read(b) // never fails: crypto/rand ends the process rather
-	secret := base64.RawURLEncoding.EncodeToString(b)
+	secret := random(formSecret)
 	http.SetCookie(w, &http.Cookie{Name: formName(r), Value: secret, Path: "/", Secure: r.TLS != nil, HttpOnly: true, SameSite: http.SameSiteStrictMode})
 	return tokenOf(secret)
+}
+
+// random is a text of so many random bytes.
+func random(n int) string {
+	b := make([]byte, n)
+	_, _ = rand.Read(b) // never fails: crypto/rand ends the process rather
+	return base64.RawURLEncoding.EncodeToString(b)
 }
 
 // secretOf is the cookie that the tokens of a browser are made of.

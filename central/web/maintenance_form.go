@@ -193,6 +193,7 @@ type previewView struct {
 	Window   windowView
 	Warnings []string
 	Landings []landingView
+	Key      string // of this form: sent twice, it makes one window
 	Values   []pair // of the form, to be sent again
 }
 
@@ -209,7 +210,7 @@ func (s *Site) preview(w http.ResponseWriter, r *http.Request) {
 	if !ok {
 		return
 	}
-	v := previewView{Window: viewOf(m.GetWindow()), Warnings: m.GetWarnings()}
+	v := previewView{Key: random(formKey), Window: viewOf(m.GetWindow()), Warnings: m.GetWarnings()}
 	v.Window.Coming = coming(m.GetWindow(), s.now())
 	for _, l := range m.GetLandings() {
 		v.Landings = append(v.Landings, landingView{toNode(l.GetNode()), l.GetUtilization(), l.GetWouldBe()})
@@ -237,7 +238,9 @@ func (s *Site) ask(w http.ResponseWriter, r *http.Request, dry bool) (m *central
 		s.showPlan(w, r, http.StatusUnprocessableEntity, r.PostForm, faults, "")
 		return nil, false
 	}
-	ask.DryRun = dry
+	if ask.DryRun = dry; !dry {
+		ask.RequestId = r.PostForm.Get("key")
+	}
 	m, err := s.cfg.Fleet.AddWindow(r.Context(), ask)
 	switch st := status.Convert(err); st.Code() {
 	case codes.OK:

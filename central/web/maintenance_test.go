@@ -1,6 +1,7 @@
 package web
 
 import (
+	"encoding/base64"
 	"errors"
 	"net/http"
 	"net/url"
@@ -199,13 +200,36 @@ func TestPlanAsksForExactlyWhatTheFormSays(t *testing.T) {
 			w := d.post("/maintenance/preview", filled(c.form))
 			d.shows(w, http.StatusOK, "Nothing has been done yet", "stays announced at its other neighbours", "spb1", "40 %", "80 %", "120 %", hostile)
 			d.wants(dry)
-			w = d.post("/maintenance", hiddenOf(t, w.Body.String()))
+			form := hiddenOf(t, w.Body.String())
+			c.want.RequestId = form.Get("key")
+			w = d.post("/maintenance", form)
 			if w.Code != http.StatusSeeOther || w.Header().Get("Location") != "/maintenance/w-again" {
 				t.Errorf("after the confirmation: %d to %s", w.Code, w.Header().Get("Location"))
 			}
 			d.wants(dry, c.want)
 		})
 	}
+}
+
+func TestEachPreviewHasAKeyOfItsOwnThatEachSendingOfItKeeps(t *testing.T) {
+	d := deskOf(t, fleetAPI(), identity.Operator, nil)
+	key := func() string {
+		return hiddenOf(t, d.post("/maintenance/preview", filled(nil)).Body.String()).Get("key")
+	}
+	one, two := key(), key()
+	if raw, err := base64.RawURLEncoding.DecodeString(one); err != nil || len(raw) != formKey || one == two {
+		t.Errorf("the keys are %q and %q", one, two)
+	}
+	form := filled(url.Values{"key": {one}})
+	for range 2 {
+		d.post("/maintenance", form)
+	}
+	if again := d.post("/maintenance/preview", form); hiddenOf(t, again.Body.String()).Get("key") == one {
+		t.Error("a new preview has an old key")
+	}
+	dry := askedFor(func(r *centralv1.AddWindowRequest) { r.DryRun = true })
+	real := askedFor(func(r *centralv1.AddWindowRequest) { r.RequestId = one })
+	d.wants(dry, dry, real, real, dry)
 }
 
 func TestPreviewNamesTheFirstTimes(t *testing.T) {

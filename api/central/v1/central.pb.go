@@ -2999,8 +2999,12 @@ type AddWindowRequest struct {
 	Ticket         string                 `protobuf:"bytes,8,opt,name=ticket,proto3" json:"ticket,omitempty"`
 	OverrideSafety bool                   `protobuf:"varint,9,opt,name=override_safety,json=overrideSafety,proto3" json:"override_safety,omitempty"`
 	DryRun         bool                   `protobuf:"varint,10,opt,name=dry_run,json=dryRun,proto3" json:"dry_run,omitempty"` // decide, and do nothing
-	unknownFields  protoimpl.UnknownFields
-	sizeCache      protoimpl.SizeCache
+	// Of the caller's own, so that what is sent twice makes one window: a second request of the
+	// same caller with it is answered with the window of the first, or refused if it asks for
+	// something else. Empty: each request makes a window. At most 64 bytes.
+	RequestId     string `protobuf:"bytes,11,opt,name=request_id,json=requestId,proto3" json:"request_id,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
 }
 
 func (x *AddWindowRequest) Reset() {
@@ -3101,6 +3105,13 @@ func (x *AddWindowRequest) GetDryRun() bool {
 		return x.DryRun
 	}
 	return false
+}
+
+func (x *AddWindowRequest) GetRequestId() string {
+	if x != nil {
+		return x.RequestId
+	}
+	return ""
 }
 
 type AddWindowResponse struct {
@@ -5746,7 +5757,7 @@ const file_central_v1_central_proto_rawDesc = "" +
 	"\x06impact\x18\x05 \x01(\tR\x06impact\x12\x16\n" +
 	"\x06status\x18\x06 \x01(\tR\x06status\x12\x1a\n" +
 	"\bsequence\x18\a \x01(\x05R\bsequence\x12\x14\n" +
-	"\x05lacks\x18\b \x03(\tR\x05lacks\"\xe6\x02\n" +
+	"\x05lacks\x18\b \x03(\tR\x05lacks\"\x85\x03\n" +
 	"\x10AddWindowRequest\x12:\n" +
 	"\bselector\x18\x01 \x01(\v2\x1e.catchment.central.v1.SelectorR\bselector\x12\x14\n" +
 	"\x05start\x18\x02 \x01(\tR\x05start\x12\x12\n" +
@@ -5758,7 +5769,9 @@ const file_central_v1_central_proto_rawDesc = "" +
 	"\x06ticket\x18\b \x01(\tR\x06ticket\x12'\n" +
 	"\x0foverride_safety\x18\t \x01(\bR\x0eoverrideSafety\x12\x17\n" +
 	"\adry_run\x18\n" +
-	" \x01(\bR\x06dryRun\"\xa0\x01\n" +
+	" \x01(\bR\x06dryRun\x12\x1d\n" +
+	"\n" +
+	"request_id\x18\v \x01(\tR\trequestId\"\xa0\x01\n" +
 	"\x11AddWindowResponse\x124\n" +
 	"\x06window\x18\x01 \x01(\v2\x1c.catchment.central.v1.WindowR\x06window\x12\x1a\n" +
 	"\bwarnings\x18\x02 \x03(\tR\bwarnings\x129\n" +
