@@ -2,6 +2,7 @@ package central
 
 import (
 	"context"
+	"fmt"
 	"time"
 
 	centralv1 "github.com/catchment-bgp/catchment/api/central/v1"
@@ -23,21 +24,21 @@ func (a *api) previewWindow(ctx context.Context, r *centralv1.AddWindowRequest) 
 		}
 		out := &centralv1.AddWindowResponse{Window: w.windowProto(d, now), Warnings: notes}
 		out.Window.Id = ""
-		out.Landings, err = w.landings(d, now)
+		out.Landings, out.UnknownLandings, err = w.landings(d, now)
 		return out, err
 	})
 }
 
 // landings is how full the nodes that go on are during the first occurrence of a window,
-// beside the other windows of that time.
-func (w *world) landings(d windowDoc, now time.Time) ([]*centralv1.Landing, error) {
+// beside the other windows of that time, and of what that cannot be said.
+func (w *world) landings(d windowDoc, now time.Time) (out []*centralv1.Landing, unknown []string, err error) {
 	c, err := maintenance.New([]maintenance.Window{confirmed(d.Window)})
 	if err != nil {
-		return nil, badInput{err}
+		return nil, nil, badInput{err}
 	}
 	occurrences := c.Occurrences(now, now.Add(admitAhead))
 	if len(occurrences) == 0 {
-		return nil, nil
+		return nil, []string{fmt.Sprintf("it begins in more than %d days: no load is expected of them yet", int(admitAhead/maintenance.Day))}, nil
 	}
 	at := occurrences[0]
 	selectors := []maintenance.Selector{d.Select}
@@ -49,20 +50,19 @@ func (w *world) landings(d windowDoc, now time.Time) ([]*centralv1.Landing, erro
 	}
 	f := w.ahead(at, now)
 	away := emptied(f, w.targets(""), selectors)
-	if len(away) == 0 {
-		return nil, nil
+	parts, unknown := w.parted(f, d.Select, selectors, away)
+	if len(away)+len(parts) == 0 {
+		return nil, unknown, nil
 	}
 	for i := range f.Nodes {
 		if n := &f.Nodes[i]; n.Peak.Known {
 			n.Load = n.Peak
 		}
 	}
-	_, landed := fleet.Plan(f, away)
-	var out []*centralv1.Landing
-	for _, l := range landed {
+	for _, l := range fleet.Land(f, away, parts) {
 		out = append(out, &centralv1.Landing{Node: l.Node, Utilization: l.Utilization, WouldBe: l.WouldBe})
 	}
-	return out, nil
+	return out, unknown, nil
 }
 
 // emptied are the nodes of which selectors leave no service announced.

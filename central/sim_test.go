@@ -112,6 +112,7 @@ type simEdge struct {
 	say     *centralv1.Hello        // to be said with the next report
 	deaf    bool                    // it hears nothing new
 	detail  *centralv1.Detail       // to be said with the next report
+	links   []*centralv1.LinkReport // what it says of its links; nil: one, of its load and capacity
 
 	cancel func()
 	done   chan struct{}
@@ -263,6 +264,9 @@ func (e *simEdge) tell() *centralv1.Report {
 	e.report++
 	r := &centralv1.Report{Clock: timestamppb.New(now), ClockSynchronised: true, Generation: e.in.GetGeneration(), Number: e.report,
 		Links: []*centralv1.LinkReport{{Name: "all", Load: e.load, Capacity: e.capacity, Known: true, Utilization: e.load / e.capacity}}}
+	if e.links != nil {
+		r.Links = e.links
+	}
 	r.Neighbors = []*centralv1.NeighborReport{{Name: "transit-a", Session: cmp.Or(e.session, "established"), FlapPenalty: e.penalty}}
 	state, reason := stateAnnounced, "normal"
 	want := func(id, kind, window string) {

@@ -188,13 +188,20 @@ func (s *Site) planAgain(w http.ResponseWriter, r *http.Request) {
 	s.showPlan(w, r, http.StatusOK, r.PostForm, nil, "")
 }
 
+// unknownMost is how many texts of what is not known a page has.
+const unknownMost = 10
+
 // previewView is what a window would do.
 type previewView struct {
 	Window   windowView
 	Warnings []string
 	Landings []landingView
-	Key      string // of this form: sent twice, it makes one window
-	Values   []pair // of the form, to be sent again
+	// Unknown says of what it cannot be told where it lands, and MoreUnknown how many more
+	// such texts there are.
+	Unknown     []string
+	MoreUnknown int
+	Key         string // of this form: sent twice, it makes one window
+	Values      []pair // of the form, to be sent again
 }
 
 type landingView struct {
@@ -214,6 +221,10 @@ func (s *Site) preview(w http.ResponseWriter, r *http.Request) {
 	v.Window.Coming = coming(m.GetWindow(), s.now())
 	for _, l := range m.GetLandings() {
 		v.Landings = append(v.Landings, landingView{toNode(l.GetNode()), l.GetUtilization(), l.GetWouldBe()})
+	}
+	v.Unknown = m.GetUnknownLandings()
+	if more := len(v.Unknown) - unknownMost; more > 0 {
+		v.Unknown, v.MoreUnknown = v.Unknown[:unknownMost], more
 	}
 	for _, name := range append(append([]string{"all", "start", "override"}, listFields...), planFields...) {
 		for _, value := range r.PostForm[name] {

@@ -22,8 +22,23 @@ func Plan(f Fleet, drain []string) (Answer, []Landed) {
 	if len(drain) == 0 {
 		return Answer{Refusal: Refusal{Limit: Unknown, Reason: "no node is named"}}, nil
 	}
-	return f.admitAll(drain), f.lands(drain)
+	return f.admitAll(drain), f.lands(drain, nil)
 }
+
+// Part is what leaves a node that goes on announcing, such as one of its links.
+type Part struct {
+	Node string
+	// Share of the node's load that leaves, 0..1.
+	Share float64
+	// Capacity that goes with it, in bit/s.
+	Capacity float64
+}
+
+// Land says what would land where if some nodes were taken away and parts of others were,
+// by the loads of now. Who takes a part is not known: the node that it is of may keep it on
+// its other links, and what Lands says is of whole nodes. So it lands on the one receiver
+// that it hurts most.
+func Land(f Fleet, drain []string, parts []Part) []Landed { return f.lands(drain, parts) }
 
 // admitAll asks for one service of one node after the other, each beside the ones
 // before.
@@ -46,14 +61,15 @@ func (f Fleet) admitAll(drain []string) Answer {
 	return Answer{OK: true}
 }
 
-func (f Fleet) lands(drain []string) []Landed {
+func (f Fleet) lands(drain []string, parts []Part) []Landed {
 	standsAtAll := func(n Node) bool {
 		return slices.ContainsFunc(sortedServices(n), func(s string) bool { return f.announcing(n, s) })
 	}
 	nodes := slices.DeleteFunc(slices.Clone(f.Nodes), Node.idle)
 	stays := func(n Node) bool { return standsAtAll(n) && !slices.Contains(drain, n.Name) }
-	was := newFlow(nodes, standsAtAll, Node.now, nil).settle(f.Lands)
-	after := newFlow(nodes, stays, Node.now, nil)
+	before := newFlow(nodes, standsAtAll, Node.now, nil)
+	was := before.settle(f.Lands)
+	after := newFlow(without(nodes, parts, stays), stays, Node.now, nil)
 	is := after.settle(f.Lands)
 	var out []Landed
 	for i, n := range nodes {
@@ -62,11 +78,35 @@ func (f Fleet) lands(drain []string) []Landed {
 		}
 		// What was away before has landed before: it stands in the load of now.
 		more := max(0, is.in[i]-was.in[i])
-		out = append(out, Landed{Node: n.Name, Utilization: after.load[i] / after.room[i], WouldBe: (after.load[i] + more) / after.room[i]})
+		out = append(out, Landed{Node: n.Name, Utilization: before.load[i] / before.room[i], WouldBe: (after.load[i] + more) / after.room[i]})
 	}
 	slices.SortFunc(out, func(a, b Landed) int {
 		return cmp.Or(cmp.Compare(b.WouldBe, a.WouldBe), cmp.Compare(a.Node, b.Node))
 	})
+	return out
+}
+
+// without takes parts off the nodes that stay, and puts each behind them as a node that
+// has gone, of which nothing is known.
+func without(nodes []Node, parts []Part, stays func(Node) bool) []Node {
+	out := slices.Clone(nodes)
+	for k, p := range parts {
+		i := slices.IndexFunc(nodes, func(n Node) bool { return n.Name == p.Node })
+		load := Figure{}
+		if i >= 0 {
+			load = nodes[i].now()
+		}
+		if i < 0 || !load.Known || !stays(nodes[i]) {
+			continue // what goes as a whole has no parts
+		}
+		gone := min(1, max(0, p.Share)) * load.Value
+		n := &out[i]
+		n.Load = Known(max(0, n.now().Value-gone))
+		if n.Capacity -= p.Capacity; n.Capacity <= tiny(nodes[i].Capacity) {
+			n.Capacity = 0 // the rest has none that is known
+		}
+		out = append(out, Node{Name: fmt.Sprintf("%s\x00%d", p.Node, k), Load: Known(gone)})
+	}
 	return out
 }
 

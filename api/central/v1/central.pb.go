@@ -3119,9 +3119,11 @@ type AddWindowResponse struct {
 	Window   *Window                `protobuf:"bytes,1,opt,name=window,proto3" json:"window,omitempty"`
 	Warnings []string               `protobuf:"bytes,2,rep,name=warnings,proto3" json:"warnings,omitempty"`
 	// With dry_run: how full the nodes that go on would be, by the peaks that are expected.
-	Landings      []*Landing `protobuf:"bytes,3,rep,name=landings,proto3" json:"landings,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
+	Landings []*Landing `protobuf:"bytes,3,rep,name=landings,proto3" json:"landings,omitempty"`
+	// With dry_run: of what it cannot be said where its load lands, and why; a text for each.
+	UnknownLandings []string `protobuf:"bytes,4,rep,name=unknown_landings,json=unknownLandings,proto3" json:"unknown_landings,omitempty"`
+	unknownFields   protoimpl.UnknownFields
+	sizeCache       protoimpl.SizeCache
 }
 
 func (x *AddWindowResponse) Reset() {
@@ -3171,6 +3173,13 @@ func (x *AddWindowResponse) GetWarnings() []string {
 func (x *AddWindowResponse) GetLandings() []*Landing {
 	if x != nil {
 		return x.Landings
+	}
+	return nil
+}
+
+func (x *AddWindowResponse) GetUnknownLandings() []string {
+	if x != nil {
+		return x.UnknownLandings
 	}
 	return nil
 }
@@ -5771,11 +5780,12 @@ const file_central_v1_central_proto_rawDesc = "" +
 	"\adry_run\x18\n" +
 	" \x01(\bR\x06dryRun\x12\x1d\n" +
 	"\n" +
-	"request_id\x18\v \x01(\tR\trequestId\"\xa0\x01\n" +
+	"request_id\x18\v \x01(\tR\trequestId\"\xcb\x01\n" +
 	"\x11AddWindowResponse\x124\n" +
 	"\x06window\x18\x01 \x01(\v2\x1c.catchment.central.v1.WindowR\x06window\x12\x1a\n" +
 	"\bwarnings\x18\x02 \x03(\tR\bwarnings\x129\n" +
-	"\blandings\x18\x03 \x03(\v2\x1d.catchment.central.v1.LandingR\blandings\"&\n" +
+	"\blandings\x18\x03 \x03(\v2\x1d.catchment.central.v1.LandingR\blandings\x12)\n" +
+	"\x10unknown_landings\x18\x04 \x03(\tR\x0funknownLandings\"&\n" +
 	"\x12ListWindowsRequest\x12\x10\n" +
 	"\x03all\x18\x01 \x01(\bR\x03all\"M\n" +
 	"\x13ListWindowsResponse\x126\n" +
