@@ -59,10 +59,14 @@ func (d webDoc) peer() (identity.Peer, error) {
 
 // newSecret returns a secret for a person's browser, and the key of its document.
 func newSecret(kind string) (text, k string) {
-	b := make([]byte, webSecret)
-	_, _ = rand.Read(b) // never fails: crypto/rand ends the process rather
-	text = base64.RawURLEncoding.EncodeToString(b)
+	text = base64.RawURLEncoding.EncodeToString(random(webSecret))
 	return text, secretKey(kind, text)
+}
+
+func random(n int) []byte {
+	b := make([]byte, n)
+	_, _ = rand.Read(b) // never fails: crypto/rand ends the process rather
+	return b
 }
 
 func secretKey(kind, text string) string {
@@ -104,6 +108,7 @@ type webLogins struct {
 
 	mu    sync.Mutex
 	known map[string]knownSession // by key
+	mark  cookieMark
 }
 
 type knownSession struct {
@@ -145,7 +150,12 @@ func (l *webLogins) SignIn(ctx context.Context, code string) (cookie string, unt
 
 // begin writes a new session down, with what else is to change.
 func (l *webLogins) begin(ctx context.Context, d webDoc, now time.Time, c change) (cookie string, until time.Time, err error) {
-	cookie, k := newSecret(kindWebSession)
+	mark, err := l.marks(ctx, now)
+	if err != nil {
+		return "", time.Time{}, err
+	}
+	cookie = mark.cookie(random(webSecret))
+	k := secretKey(kindWebSession, cookie)
 	d.Expires = now.Add(webSessionLife)
 	if !d.Until.IsZero() && d.Until.Before(d.Expires) {
 		d.Expires = d.Until
@@ -164,12 +174,14 @@ func (l *webLogins) begin(ctx context.Context, d webDoc, now time.Time, c change
 	return cookie, d.Expires, l.f.commit(ctx, c)
 }
 
-// Session returns whose session a cookie is.
+// Session returns whose session a cookie is. The store is asked for those only that a
+// centre has made.
 func (l *webLogins) Session(ctx context.Context, cookie string) (identity.Peer, bool) {
-	if len(cookie) != base64.RawURLEncoding.EncodedLen(webSecret) {
+	now := time.Now()
+	if mark, err := l.marks(ctx, now); err != nil || !mark.made(cookie) {
 		return identity.Peer{}, false
 	}
-	k, now := secretKey(kindWebSession, cookie), time.Now()
+	k := secretKey(kindWebSession, cookie)
 	item, err := l.f.store.Get(ctx, k)
 	if err != nil && !errors.Is(err, store.ErrNotFound) {
 		l.mu.Lock()
