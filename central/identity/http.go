@@ -37,7 +37,9 @@ func (g *Gate) behind(whom func(*http.Request) verdict, next http.Handler) http.
 			return
 		}
 		if v.Reason == "" {
-			_ = http.NewResponseController(w).SetWriteDeadline(time.Time{}) // as Web has set it
+			p := g.paced(w)
+			defer p.hurry() // what is left is sent after the handler
+			w = p
 		}
 		ctx := context.WithValue(r.Context(), verdictKey{}, v)
 		r = r.WithContext(ctx)

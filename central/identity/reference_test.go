@@ -136,6 +136,7 @@ func TestTheExplanationSaysHowMuchIsWrittenDown(t *testing.T) {
 		fmt.Sprintf("A message has %d MiB at most", MaxMessage>>20),
 		fmt.Sprintf("%d at once and then %d a second", streamBurst, int(1/streamEvery.Seconds())),
 		fmt.Sprintf("handshake %g s", handshakeTime.Seconds()), fmt.Sprintf("header %g s", headerTime.Seconds()), fmt.Sprintf("body %g s", bodyTime.Seconds()),
+		fmt.Sprintf("for each %d KiB of the answer of somebody known %g minute", paceStep>>10, answerTime.Minutes()),
 		fmt.Sprintf("no stream %g minute", callTime.Minutes()),
 	} {
 		if !strings.Contains(flat, want) {

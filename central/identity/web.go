@@ -13,8 +13,8 @@ import (
 
 const (
 	// headerTime is how long an HTTP client may take for its handshake and again to say
-	// what it wants, bodyTime for all of a body, answerTime to read the answer (a
-	// stranger: others may watch), and idleTime between two requests.
+	// what it wants, bodyTime for all of a body, answerTime to read the answer (who
+	// is known: each step of it, since it may be a stream), and idleTime between two requests.
 	headerTime = 10 * time.Second
 	bodyTime   = 30 * time.Second
 	answerTime = time.Minute
@@ -37,6 +37,8 @@ func (g *Gate) Web(handler http.Handler) *http.Server {
 		ReadHeaderTimeout: headerTime,
 		IdleTimeout:       idleTime,
 		MaxHeaderBytes:    maxHeaders,
+		// The deadline of an answer ends its stream; this one ends a connection that takes nothing at all.
+		HTTP2: &http.HTTP2Config{WriteByteTimeout: g.answerTime},
 		// Each failed handshake would be a line: strangers do not write our log.
 		ErrorLog: log.New(io.Discard, "", 0),
 		ConnContext: func(ctx context.Context, conn net.Conn) context.Context {
