@@ -7,7 +7,7 @@ import (
 
 // link is what is known of a link. Before the first figure it counts as stale.
 func (s Snapshot) link(name string) *edgev1.Link {
-	out := &edgev1.Link{Name: name, Stale: true}
+	out := &edgev1.Link{Name: name, Stale: true, Target: target(s.Config.Load)}
 	for i := range s.Config.Links {
 		if l := &s.Config.Links[i]; l.Name == name {
 			out.CapacityBps = float64(l.Capacity)

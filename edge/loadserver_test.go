@@ -56,6 +56,7 @@ func TestAFigureThatMovesLittleIsNoNewsForAWatch(t *testing.T) {
 	}{
 		{"the same, older", status(0.5, 2, false), false}, {"a little more", status(0.519, 1, false), false},
 		{"more", status(0.52, 1, false), true}, {"less", status(0.48, 1, false), true}, {"stale", status(0.5, 1, true), true},
+		{"another target", func() *edgev1.StatusResponse { s := status(0.5, 1, false); s.Links[0].Target = 0.7; return s }(), true},
 		{"another link", &edgev1.StatusResponse{Links: append(status(0.5, 1, false).Links, &edgev1.Link{Name: "b"})}, true},
 	} {
 		if got := isNews(was, tt.now); got != tt.want {

@@ -107,7 +107,7 @@ func lasting(s *edgev1.StatusResponse) *edgev1.StatusResponse {
 // still takes the figures out of a link that change with every sample.
 func still(l *edgev1.Link) {
 	if l != nil {
-		*l = edgev1.Link{Name: l.Name, Stale: l.Stale, Absorb: l.Absorb, CapacityBps: l.CapacityBps}
+		*l = edgev1.Link{Name: l.Name, Stale: l.Stale, Absorb: l.Absorb, CapacityBps: l.CapacityBps, Target: l.Target}
 	}
 }
 

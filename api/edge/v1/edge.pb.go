@@ -705,6 +705,7 @@ type Link struct {
 	Detail        string                 `protobuf:"bytes,9,opt,name=detail,proto3" json:"detail,omitempty"`       // what holds back, if anything
 	LoadBps       float64                `protobuf:"fixed64,10,opt,name=load_bps,json=loadBps,proto3" json:"load_bps,omitempty"`
 	CapacityBps   float64                `protobuf:"fixed64,11,opt,name=capacity_bps,json=capacityBps,proto3" json:"capacity_bps,omitempty"` // 0: not known
+	Target        float64                `protobuf:"fixed64,12,opt,name=target,proto3" json:"target,omitempty"`                              // utilization that the controller aims at, 0..1; 0: none
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -812,6 +813,13 @@ func (x *Link) GetLoadBps() float64 {
 func (x *Link) GetCapacityBps() float64 {
 	if x != nil {
 		return x.CapacityBps
+	}
+	return 0
+}
+
+func (x *Link) GetTarget() float64 {
+	if x != nil {
+		return x.Target
 	}
 	return 0
 }
@@ -2551,7 +2559,7 @@ const file_edge_v1_edge_proto_rawDesc = "" +
 	"\flink_control\x18\x13 \x01(\tR\vlinkControl\x12.\n" +
 	"\x13link_control_reason\x18\x14 \x01(\tR\x11linkControlReason\x12\x1f\n" +
 	"\vrung_reason\x18\x15 \x01(\tR\n" +
-	"rungReason\"\xcf\x02\n" +
+	"rungReason\"\xe7\x02\n" +
 	"\x04Link\x12%\n" +
 	"\vutilization\x18\x01 \x01(\x01H\x00R\vutilization\x88\x01\x01\x12$\n" +
 	"\vage_seconds\x18\x02 \x01(\x01H\x01R\n" +
@@ -2565,7 +2573,8 @@ const file_edge_v1_edge_proto_rawDesc = "" +
 	"\x06detail\x18\t \x01(\tR\x06detail\x12\x19\n" +
 	"\bload_bps\x18\n" +
 	" \x01(\x01R\aloadBps\x12!\n" +
-	"\fcapacity_bps\x18\v \x01(\x01R\vcapacityBpsB\x0e\n" +
+	"\fcapacity_bps\x18\v \x01(\x01R\vcapacityBps\x12\x16\n" +
+	"\x06target\x18\f \x01(\x01R\x06targetB\x0e\n" +
 	"\f_utilizationB\x0e\n" +
 	"\f_age_seconds\"\xd0\x01\n" +
 	"\x03Pin\x12\x1a\n" +

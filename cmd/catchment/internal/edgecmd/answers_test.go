@@ -28,7 +28,7 @@ func fullStatus() *edgev1.StatusResponse {
 func someLinks() []*edgev1.Link {
 	return []*edgev1.Link{
 		{Name: "transit-a", Utilization: proto.Float64(0.914), AgeSeconds: proto.Float64(0.4), LoadBps: 9.14e9, CapacityBps: 10e9,
-			Shed: 0.31, Slowdown: 0.4, Drop: 0.1, Detail: "dwell until 12:01:30"},
+			Target: 0.82, Shed: 0.31, Slowdown: 0.4, Drop: 0.1, Detail: "dwell until 12:01:30"},
 		{Name: "ix", Utilization: proto.Float64(1.2), AgeSeconds: proto.Float64(90), Stale: true, LoadBps: 120e6, CapacityBps: 100e6, Shed: 0.5, Absorb: true},
 		{Name: "new", CapacityBps: 1.5e12},
 	}

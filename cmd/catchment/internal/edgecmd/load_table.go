@@ -19,10 +19,10 @@ func (v statusView) load(out *bytes.Buffer, m *edgev1.StatusResponse) {
 		}
 		out.WriteByte('\n')
 	}
-	g := output.Grid{Titles: []string{"LINK", "LOAD", "OF", "USED", "AGE", "TO SHED", "NOTE"}}
+	g := output.Grid{Titles: []string{"LINK", "LOAD", "OF", "USED", "TARGET", "AGE", "TO SHED", "NOTE"}}
 	for _, l := range m.GetLinks() {
 		g.Row(plain(l.GetName()), plain(rate(l.GetLoadBps(), l.Utilization != nil)), plain(rate(l.GetCapacityBps(), l.GetCapacityBps() > 0)),
-			v.used(l), plain(ageText(l)), plain(shedText(l.GetShed())), plain(linkNote(l)))
+			v.used(l), plain(shareText(l.GetTarget())), plain(ageText(l)), plain(shareText(l.GetShed())), plain(linkNote(l)))
 	}
 	if len(g.Rows) > 0 && m.GetLoadMode() != "off" {
 		fmt.Fprintf(out, "\nload control %s\n", m.GetLoadMode())
@@ -66,7 +66,7 @@ func ageText(l *edgev1.Link) string {
 	return figure(l.GetAgeSeconds())
 }
 
-func shedText(share float64) string {
+func shareText(share float64) string {
 	if share <= 0 {
 		return ""
 	}

@@ -140,7 +140,11 @@ func (s edgeSource) gauge(l *edgev1.Link) gauge {
 	if l == nil || l.Utilization == nil {
 		return gauge{}
 	}
-	return gauge{known: true, stale: l.GetStale(), value: l.GetUtilization(), target: s.target, name: l.GetName()}
+	g := gauge{known: true, stale: l.GetStale(), value: l.GetUtilization(), target: l.GetTarget(), name: l.GetName()}
+	if !(g.target > 0) { // it does not say, or it is of an older version
+		g.target = s.target
+	}
+	return g
 }
 
 // more is a service in full, as `catchment edge status` shows it.

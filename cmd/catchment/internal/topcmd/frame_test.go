@@ -11,6 +11,7 @@ import (
 	"pgregory.net/rapid"
 
 	centralv1 "github.com/catchment-bgp/catchment/api/central/v1"
+	edgev1 "github.com/catchment-bgp/catchment/api/edge/v1"
 	"github.com/catchment-bgp/catchment/cmd/catchment/internal/centre"
 	"github.com/catchment-bgp/catchment/cmd/catchment/internal/node"
 	"github.com/catchment-bgp/catchment/cmd/catchment/internal/output"
@@ -126,5 +127,15 @@ func TestAThousandNodesMakeAFrameOfTheWindow(t *testing.T) {
 	lines := frame(m, 80, 24)
 	if len(lines) != 24 || !strings.HasPrefix(lines[22], "> node0999") {
 		t.Errorf("the last node is not selected at the end:\n%s", strings.Join(lines, "\n"))
+	}
+}
+
+func TestANodesBarsAreMarkedWhereItsControllerAims(t *testing.T) {
+	used := 0.5
+	s := edgeSource{target: usualTarget}
+	for said, want := range map[float64]float64{0: usualTarget, 0.7: 0.7, math.NaN(): usualTarget} {
+		if got := s.gauge(&edgev1.Link{Utilization: &used, Target: said}).target; got != want {
+			t.Errorf("a node that says %v has its mark at %v", said, got)
+		}
 	}
 }
