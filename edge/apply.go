@@ -63,6 +63,16 @@ func (e *Edge) Plan(ctx context.Context, c *config.Config) ([]Plan, []Loss, erro
 	return plans, lost, first(err, bad)
 }
 
+// Differences names each part of the configuration in force that another would change, as
+// config.Differences does.
+func (e *Edge) Differences(ctx context.Context, c *config.Config) ([]string, error) {
+	var now *config.Config
+	if err := e.read(ctx, func(time.Time) { now = e.cfg }); err != nil {
+		return nil, err
+	}
+	return config.Differences(now, c)
+}
+
 func first(errs ...error) error {
 	for _, err := range errs {
 		if err != nil {

@@ -195,7 +195,12 @@ func (a api) Plan(ctx context.Context, r *edgev1.PlanRequest) (*edgev1.PlanRespo
 		return nil, failed(err)
 	}
 	plans, lost, err := a.edge.Plan(ctx, c)
-	return &edgev1.PlanResponse{Neighbors: plansProto(plans), Warnings: texts(warnings), NeedsLeave: lossesProto(lost)}, failed(err)
+	if err != nil {
+		return nil, failed(err)
+	}
+	differs, err := a.edge.Differences(ctx, c)
+	return &edgev1.PlanResponse{Neighbors: plansProto(plans), Warnings: texts(warnings), NeedsLeave: lossesProto(lost),
+		Differences: differs, Compared: true}, failed(err)
 }
 
 func (a api) Apply(ctx context.Context, r *edgev1.ApplyRequest) (*edgev1.ApplyResponse, error) {

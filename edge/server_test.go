@@ -283,6 +283,12 @@ func TestStatusWhyAndPlanTravel(t *testing.T) {
 	if c := p.GetChanged()[0]; c.GetFrom().GetCommunities()[0] != "57629:101" || c.GetTo().GetCommunities()[0] != "57629:102" {
 		t.Errorf("%v", c)
 	}
+	if d := plan.GetDifferences(); !plan.GetCompared() || !slices.Contains(d, "services.video.prefixes: another list") || !slices.Contains(d, "services.dns: taken away") {
+		t.Errorf("it differs in %q", d)
+	}
+	if same, err := client.Plan(soon(t), &edgev1.PlanRequest{Config: &edgev1.ConfigFile{Content: []byte(w.text("leave_hold: 2s", "leave_hold: 500ms"))}}); err != nil || !same.GetCompared() || len(same.GetDifferences()) != 0 {
+		t.Errorf("the file in force differs in %q, %v", same.GetDifferences(), err)
+	}
 	if len(plan.GetWarnings()) == 0 {
 		t.Error("a /25 is too long for the Internet, and no warning says so")
 	}

@@ -80,7 +80,7 @@ func (c *Config) raw() *rawConfig {
 }
 
 func rawCentralOf(c *Central) *rawCentral {
-	r := &rawCentral{Insecure: &c.Insecure}
+	r := &rawCentral{Insecure: &c.Insecure, Standby: given(c.Standby)}
 	if len(c.Addresses) == 1 {
 		r.Address = &c.Addresses[0]
 	} else {

@@ -35,6 +35,14 @@ func TestPrintedConfigLoadsAgain(t *testing.T) {
 	}
 }
 
+func TestAPrintedReserveLoadsAgain(t *testing.T) {
+	c := edited(t, "x", "key: edge.key}", "key: edge.key}, standby: true")
+	again, _, err := Parse("printed", []byte(printed(t, c)), Options{ReadFile: testOptions().ReadFile})
+	if err != nil || !again.Central.Standby {
+		t.Errorf("%v: a reserve is printed as %s", err, printed(t, c))
+	}
+}
+
 func printed(t interface{ Fatal(...any) }, cfg *Config) string {
 	data, err := cfg.YAML()
 	if err != nil {

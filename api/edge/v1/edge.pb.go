@@ -2044,7 +2044,11 @@ type PlanResponse struct {
 	Neighbors []*NeighborPlan        `protobuf:"bytes,1,rep,name=neighbors,proto3" json:"neighbors,omitempty"`
 	Warnings  []string               `protobuf:"bytes,2,rep,name=warnings,proto3" json:"warnings,omitempty"`
 	// What needs the centre's leave; empty: nothing does, or there is no centre.
-	NeedsLeave    []*Loss `protobuf:"bytes,3,rep,name=needs_leave,json=needsLeave,proto3" json:"needs_leave,omitempty"`
+	NeedsLeave []*Loss `protobuf:"bytes,3,rep,name=needs_leave,json=needsLeave,proto3" json:"needs_leave,omitempty"`
+	// Each part of the configuration in force that this one would change, such as
+	// "load.target: 0.82 -> 0.7"; of secrets, only where they are.
+	Differences   []string `protobuf:"bytes,4,rep,name=differences,proto3" json:"differences,omitempty"`
+	Compared      bool     `protobuf:"varint,5,opt,name=compared,proto3" json:"compared,omitempty"` // differences are all that there are; false: from an older version
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -2098,6 +2102,20 @@ func (x *PlanResponse) GetNeedsLeave() []*Loss {
 		return x.NeedsLeave
 	}
 	return nil
+}
+
+func (x *PlanResponse) GetDifferences() []string {
+	if x != nil {
+		return x.Differences
+	}
+	return nil
+}
+
+func (x *PlanResponse) GetCompared() bool {
+	if x != nil {
+		return x.Compared
+	}
+	return false
 }
 
 // Loss is what a configuration takes away of a service on this node.
@@ -2676,12 +2694,14 @@ const file_edge_v1_edge_proto_rawDesc = "" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12\x18\n" +
 	"\acontent\x18\x02 \x01(\fR\acontent\"D\n" +
 	"\vPlanRequest\x125\n" +
-	"\x06config\x18\x01 \x01(\v2\x1d.catchment.edge.v1.ConfigFileR\x06config\"\xa3\x01\n" +
+	"\x06config\x18\x01 \x01(\v2\x1d.catchment.edge.v1.ConfigFileR\x06config\"\xe1\x01\n" +
 	"\fPlanResponse\x12=\n" +
 	"\tneighbors\x18\x01 \x03(\v2\x1f.catchment.edge.v1.NeighborPlanR\tneighbors\x12\x1a\n" +
 	"\bwarnings\x18\x02 \x03(\tR\bwarnings\x128\n" +
 	"\vneeds_leave\x18\x03 \x03(\v2\x17.catchment.edge.v1.LossR\n" +
-	"needsLeave\"P\n" +
+	"needsLeave\x12 \n" +
+	"\vdifferences\x18\x04 \x03(\tR\vdifferences\x12\x1a\n" +
+	"\bcompared\x18\x05 \x01(\bR\bcompared\"P\n" +
 	"\x04Loss\x12\x18\n" +
 	"\aservice\x18\x01 \x01(\tR\aservice\x12\x1a\n" +
 	"\bprefixes\x18\x02 \x03(\tR\bprefixes\x12\x12\n" +

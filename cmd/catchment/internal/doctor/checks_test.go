@@ -159,10 +159,14 @@ func TestEachFaultOfANodeIsToldWithWhatMendsIt(t *testing.T) {
 		"old version":       {func(n *Node) { n.Daemon.Installed = "1.1" }, "warn version: 1.0 runs, 1.1 is installed", "systemctl restart"},
 		"replaced":          {func(n *Node) { n.Daemon.Replaced = true }, "warn version: the program was replaced", "systemctl restart"},
 		"reload":            {func(n *Node) { n.Daemon.Changes = []string{"transit-a: session kept, routes 0 new, 1 other, 0 gone"} }, "warn reload: edge.yaml differs from what runs: transit-a", "systemctl reload catchment-edge"},
-		"refused":           {func(n *Node) { n.Daemon.PlanProblem = "node is another" }, "warn reload: the daemon would not take the file up: node is another", "mend edge.yaml"},
-		"trial":             {func(n *Node) { n.Daemon.Trial = true }, "warn reload: a configuration is on trial", "catchment edge confirm"},
-		"session":           {func(n *Node) { n.Daemon.Down = []string{"transit-a: the session is not up (connect)"} }, "warn session: transit-a", "catchment edge status"},
-		"daemon warning":    {func(n *Node) { n.Daemon.Warnings = []string{"odd"} }, "warn daemon: odd", "catchment edge status"},
+		"other figures":     {func(n *Node) { n.Daemon.Differences, n.Daemon.Compared = []string{"load.target: 0.82 -> 0.7"}, true }, "warn reload: edge.yaml differs from what runs: load.target: 0.82 -> 0.7", "systemctl reload catchment-edge"},
+		"many other figures": {func(n *Node) {
+			n.Daemon.Changes, n.Daemon.Differences, n.Daemon.Compared = []string{"a: session restarted"}, strings.Split("1 2 3 4 5 6 7 8 9 10", " "), true
+		}, "warn reload: edge.yaml differs from what runs: a: session restarted; 1; 2; 3; 4; 5; 6; 7; 8; and 2 more", "systemctl reload catchment-edge"},
+		"refused":        {func(n *Node) { n.Daemon.PlanProblem = "node is another" }, "warn reload: the daemon would not take the file up: node is another", "mend edge.yaml"},
+		"trial":          {func(n *Node) { n.Daemon.Trial = true }, "warn reload: a configuration is on trial", "catchment edge confirm"},
+		"session":        {func(n *Node) { n.Daemon.Down = []string{"transit-a: the session is not up (connect)"} }, "warn session: transit-a", "catchment edge status"},
+		"daemon warning": {func(n *Node) { n.Daemon.Warnings = []string{"odd"} }, "warn daemon: odd", "catchment edge status"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			n := healthy(t)
@@ -284,5 +288,15 @@ func TestEachFaultOfACentreIsToldWithWhatMendsIt(t *testing.T) {
 				t.Errorf("want %q and %q in\n%s", tt.want, tt.mend, text(all))
 			}
 		})
+	}
+}
+
+func TestTheFileIsSaidToBeInForceOnlyByADaemonThatLooked(t *testing.T) {
+	for compared, want := range map[bool]string{true: "ok reload: edge.yaml is the configuration in force", false: "ok reload: edge.yaml announces what the daemon announces"} {
+		n := healthy(t)
+		n.Daemon.Compared = compared
+		if got := text(CheckNode(n)); !strings.Contains(got, want) {
+			t.Errorf("compared %v: %s", compared, got)
+		}
 	}
 }

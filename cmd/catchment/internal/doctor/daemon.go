@@ -2,6 +2,7 @@ package doctor
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -168,11 +169,24 @@ func (r *report) pending(n *Node) {
 		r.add(Warn, check, "the daemon would not take the file up: "+d.PlanProblem, "mend "+n.File+"; catchment edge plan --config "+n.File)
 	case !d.Planned:
 		r.skip(check, "the daemon was not asked what the file would change")
-	case len(d.Changes) > 0:
-		r.add(Warn, check, n.File+" differs from what runs: "+strings.Join(d.Changes, "; "), "systemctl reload catchment-edge; catchment edge plan --config "+n.File+" shows what changes")
+	case len(d.Changes)+len(d.Differences) > 0:
+		r.add(Warn, check, n.File+" differs from what runs: "+strings.Join(append(slices.Clone(d.Changes), some(d.Differences)...), "; "),
+			"systemctl reload catchment-edge; catchment edge plan --config "+n.File+" shows what neighbors would see")
+	case d.Compared:
+		r.ok(check, "%s is the configuration in force", n.File)
 	default:
 		r.ok(check, "%s announces what the daemon announces", n.File)
 	}
+}
+
+// mostDifferences is how many are named.
+const mostDifferences = 8
+
+func some(all []string) []string {
+	if more := len(all) - mostDifferences; more > 0 {
+		return append(slices.Clone(all[:mostDifferences]), fmt.Sprintf("and %d more", more))
+	}
+	return all
 }
 
 // soonDays is when a certificate is about to end.

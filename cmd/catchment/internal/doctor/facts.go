@@ -96,9 +96,13 @@ type Daemon struct {
 	Capabilities      uint64
 	KnowsCapabilities bool
 	NoFile            uint64
-	// Changes are what a reload of the file would change; Planned that it was asked.
-	Changes     []string
-	Planned     bool
+	// Changes are what neighbours would see of a reload of the file; Planned that it was asked.
+	Changes []string
+	Planned bool
+	// Differences are the parts of the configuration that a reload would change; Compared
+	// that the daemon looks for them: one of an older version does not.
+	Differences []string
+	Compared    bool
 	PlanProblem string
 	Trial       bool // a configuration waits to be confirmed
 	Warnings    []string

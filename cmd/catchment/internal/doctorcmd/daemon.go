@@ -50,7 +50,7 @@ func askDaemon(ctx context.Context, client *node.Client, l *Loaded) (d doctor.Da
 		}
 	}
 	if l.Config != nil {
-		d.Planned, d.Changes, d.PlanProblem = plan(ctx, client, l)
+		plan(ctx, &d, client, l)
 	}
 	pid, err := peer(ctx, client)
 	if err != nil {
@@ -60,18 +60,23 @@ func askDaemon(ctx context.Context, client *node.Client, l *Loaded) (d doctor.Da
 }
 
 // plan asks what a reload of the file would change. It changes nothing.
-func plan(ctx context.Context, client *node.Client, l *Loaded) (asked bool, changes []string, problem string) {
+func plan(ctx context.Context, d *doctor.Daemon, client *node.Client, l *Loaded) {
 	answer, err := node.Call(ctx, client, edgev1.EdgeClient.Plan, &edgev1.PlanRequest{Config: &edgev1.ConfigFile{Name: l.File, Content: l.Text}})
 	if err != nil {
-		return false, nil, output.OneLine(err.Error())
+		d.PlanProblem = output.OneLine(err.Error())
+		return
 	}
-	for _, p := range output.Printable(answer).GetNeighbors() {
+	m := output.Printable(answer)
+	for _, p := range m.GetNeighbors() {
 		announced, changed, withdrawn := len(p.GetAnnounced()), len(p.GetChanged()), len(p.GetWithdrawn())
 		if p.GetSession() != "kept" || announced+changed+withdrawn > 0 {
-			changes = append(changes, fmt.Sprintf("%s: session %s, routes %d new, %d other, %d gone", p.GetName(), p.GetSession(), announced, changed, withdrawn))
+			d.Changes = append(d.Changes, fmt.Sprintf("%s: session %s, routes %d new, %d other, %d gone", p.GetName(), p.GetSession(), announced, changed, withdrawn))
 		}
 	}
-	return true, changes, ""
+	for _, text := range m.GetDifferences() {
+		d.Differences = append(d.Differences, output.OneLine(text))
+	}
+	d.Planned, d.Compared = true, m.GetCompared()
 }
 
 // peer is the process that listens on the socket (unix(7), SO_PEERCRED).

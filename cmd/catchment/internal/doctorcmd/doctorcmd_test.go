@@ -123,7 +123,8 @@ func (*fakeEdge) Status(context.Context, *edgev1.StatusRequest) (*edgev1.StatusR
 
 func (f *fakeEdge) Plan(_ context.Context, r *edgev1.PlanRequest) (*edgev1.PlanResponse, error) {
 	f.content <- r.GetConfig().GetContent()
-	return &edgev1.PlanResponse{Neighbors: []*edgev1.NeighborPlan{{Name: "a", Session: "kept"}, {Name: "b", Session: "restarted", Announced: []*edgev1.Route{{}}}}}, nil
+	return &edgev1.PlanResponse{Neighbors: []*edgev1.NeighborPlan{{Name: "a", Session: "kept"}, {Name: "b", Session: "restarted", Announced: []*edgev1.Route{{}}}},
+		Differences: []string{"load.target: 0.82 -> 0.7\x1b[2J"}, Compared: true}, nil
 }
 
 func serve(t *testing.T, path string) *fakeEdge {
@@ -156,7 +157,7 @@ func TestDoctorLooksAtTheFileTheKernelAndTheDaemon(t *testing.T) {
 	r.has(t, "ok config "+dir+"/edge.yaml is valid: node msk1, AS57629, 2 neighbors, 1 service", "warn secrets not set here: B",
 		"-> write NAME=VALUE into "+dir+"/edge.env", "ok local_address 127.0.0.1 (neighbor a) is on lo", "ok neighbor a: 127.0.0.2 by lo",
 		"ok state_dir", "ok socket "+dir+"/edge.sock has mode 0660", "ok capabilities none is needed", "ok file descriptors the daemon may have", "ok daemon node msk1 answers, version 0.9",
-		`warn daemon odd\x1b[2J`, "warn session b: the session is not up (connect): refused", "warn reload "+dir+"/edge.yaml differs from what runs: b: session restarted, routes 1 new")
+		`warn daemon odd\x1b[2J`, "warn session b: the session is not up (connect): refused", "warn reload "+dir+"/edge.yaml differs from what runs: b: session restarted, routes 1 new, 0 other, 0 gone; load.target: 0.82 -> 0.7")
 	if got := string(<-f.content); got != fmt.Sprintf(edgeText, dir) {
 		t.Errorf("the daemon was asked to plan for %s", got)
 	}
