@@ -110,6 +110,18 @@ func protoComments(t *testing.T) map[string]string {
 	return out
 }
 
+func TestEachFieldOfTheNodesAPIHasAComment(t *testing.T) {
+	comments, messages := protoComments(t), edgev1.File_edge_v1_edge_proto.Messages()
+	for i := range messages.Len() {
+		m := messages.Get(i)
+		for j := range m.Fields().Len() {
+			if name := string(m.Name()) + "." + string(m.Fields().Get(j).Name()); comments[name] == "" {
+				t.Errorf("api/edge/v1/edge.proto: say beside %s what it is", name)
+			}
+		}
+	}
+}
+
 func TestTheReferenceHasEveryKeyOfTheAnswers(t *testing.T) {
 	page, comments := readStatusPage(t), protoComments(t)
 	if len(comments) < 20 {

@@ -164,6 +164,18 @@ func message(m protoreflect.MessageDescriptor, many bool) string {
 	return link
 }
 
+func TestEachFieldOfTheAPIHasAComment(t *testing.T) {
+	notes, messages := protoNotes(t), centralv1.File_central_v1_central_proto.Messages()
+	for i := range messages.Len() {
+		m := messages.Get(i)
+		for j := range m.Fields().Len() {
+			if name := string(m.Name()) + "." + string(m.Fields().Get(j).Name()); notes[name] == "" {
+				t.Errorf("api/central/v1/central.proto: say beside %s what it is", name)
+			}
+		}
+	}
+}
+
 func TestTheReferenceHasTheWholeAPI(t *testing.T) {
 	page, err := pages.Read(apiPage)
 	if err != nil {

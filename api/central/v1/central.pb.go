@@ -31,8 +31,8 @@ const (
 
 type EdgeMessage struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
-	Hello         *Hello                 `protobuf:"bytes,1,opt,name=hello,proto3" json:"hello,omitempty"` // first, and after each change of the configuration
-	Report        *Report                `protobuf:"bytes,2,opt,name=report,proto3" json:"report,omitempty"`
+	Hello         *Hello                 `protobuf:"bytes,1,opt,name=hello,proto3" json:"hello,omitempty"`   // first, and after each change of the configuration
+	Report        *Report                `protobuf:"bytes,2,opt,name=report,proto3" json:"report,omitempty"` // how things stand now
 	Detail        *Detail                `protobuf:"bytes,3,opt,name=detail,proto3" json:"detail,omitempty"` // for people; no decision is made of it
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -91,13 +91,13 @@ func (x *EdgeMessage) GetDetail() *Detail {
 
 type Hello struct {
 	state     protoimpl.MessageState `protogen:"open.v1"`
-	Node      string                 `protobuf:"bytes,1,opt,name=node,proto3" json:"node,omitempty"`
-	Site      string                 `protobuf:"bytes,2,opt,name=site,proto3" json:"site,omitempty"`
-	Version   string                 `protobuf:"bytes,3,opt,name=version,proto3" json:"version,omitempty"`
-	Asn       uint32                 `protobuf:"varint,4,opt,name=asn,proto3" json:"asn,omitempty"`
-	Neighbors []*EdgeNeighbor        `protobuf:"bytes,5,rep,name=neighbors,proto3" json:"neighbors,omitempty"`
-	Services  []*EdgeService         `protobuf:"bytes,6,rep,name=services,proto3" json:"services,omitempty"`
-	Labels    map[string]string      `protobuf:"bytes,7,rep,name=labels,proto3" json:"labels,omitempty" protobuf_key:"bytes,1,opt,name=key" protobuf_val:"bytes,2,opt,name=value"`
+	Node      string                 `protobuf:"bytes,1,opt,name=node,proto3" json:"node,omitempty"`                                                                               // its name, that of its certificate
+	Site      string                 `protobuf:"bytes,2,opt,name=site,proto3" json:"site,omitempty"`                                                                               // of its configuration; empty: none
+	Version   string                 `protobuf:"bytes,3,opt,name=version,proto3" json:"version,omitempty"`                                                                         // of its program
+	Asn       uint32                 `protobuf:"varint,4,opt,name=asn,proto3" json:"asn,omitempty"`                                                                                // its own AS
+	Neighbors []*EdgeNeighbor        `protobuf:"bytes,5,rep,name=neighbors,proto3" json:"neighbors,omitempty"`                                                                     // of its configuration
+	Services  []*EdgeService         `protobuf:"bytes,6,rep,name=services,proto3" json:"services,omitempty"`                                                                       // of its configuration
+	Labels    map[string]string      `protobuf:"bytes,7,rep,name=labels,proto3" json:"labels,omitempty" protobuf_key:"bytes,1,opt,name=key" protobuf_val:"bytes,2,opt,name=value"` // for selectors
 	// A reserve by its own file: it counts where the centre does not know the node yet.
 	Standby       bool `protobuf:"varint,8,opt,name=standby,proto3" json:"standby,omitempty"`
 	unknownFields protoimpl.UnknownFields
@@ -192,15 +192,15 @@ func (x *Hello) GetStandby() bool {
 
 type EdgeNeighbor struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
-	Name          string                 `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
-	Asn           uint32                 `protobuf:"varint,2,opt,name=asn,proto3" json:"asn,omitempty"`
-	Kind          string                 `protobuf:"bytes,3,opt,name=kind,proto3" json:"kind,omitempty"` // transit, peer, ix, rs or internal
-	Link          string                 `protobuf:"bytes,4,opt,name=link,proto3" json:"link,omitempty"`
+	Name          string                 `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`                                                                               // its name at the node
+	Asn           uint32                 `protobuf:"varint,2,opt,name=asn,proto3" json:"asn,omitempty"`                                                                                // its AS
+	Kind          string                 `protobuf:"bytes,3,opt,name=kind,proto3" json:"kind,omitempty"`                                                                               // transit, peer, ix, rs or internal
+	Link          string                 `protobuf:"bytes,4,opt,name=link,proto3" json:"link,omitempty"`                                                                               // the name of the link that it is on; empty: none
 	Labels        map[string]string      `protobuf:"bytes,5,rep,name=labels,proto3" json:"labels,omitempty" protobuf_key:"bytes,1,opt,name=key" protobuf_val:"bytes,2,opt,name=value"` // circuit: ...
-	Contact       string                 `protobuf:"bytes,6,opt,name=contact,proto3" json:"contact,omitempty"`
-	Rungs         int32                  `protobuf:"varint,7,opt,name=rungs,proto3" json:"rungs,omitempty"`
-	Med           uint32                 `protobuf:"varint,8,opt,name=med,proto3" json:"med,omitempty"`                           // at rung 0; none counts as 0, as for routers
-	MedRungs      bool                   `protobuf:"varint,9,opt,name=med_rungs,json=medRungs,proto3" json:"med_rungs,omitempty"` // a rung sets another one
+	Contact       string                 `protobuf:"bytes,6,opt,name=contact,proto3" json:"contact,omitempty"`                                                                         // whom to ask there
+	Rungs         int32                  `protobuf:"varint,7,opt,name=rungs,proto3" json:"rungs,omitempty"`                                                                            // how many its ladder has, rung 0 not counted
+	Med           uint32                 `protobuf:"varint,8,opt,name=med,proto3" json:"med,omitempty"`                                                                                // at rung 0; none counts as 0, as for routers
+	MedRungs      bool                   `protobuf:"varint,9,opt,name=med_rungs,json=medRungs,proto3" json:"med_rungs,omitempty"`                                                      // a rung sets another one
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -300,9 +300,9 @@ func (x *EdgeNeighbor) GetMedRungs() bool {
 
 type EdgeService struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
-	Name          string                 `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
-	Prefixes      []string               `protobuf:"bytes,2,rep,name=prefixes,proto3" json:"prefixes,omitempty"`
-	Drain         *durationpb.Duration   `protobuf:"bytes,3,opt,name=drain,proto3" json:"drain,omitempty"`
+	Name          string                 `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`         // its name
+	Prefixes      []string               `protobuf:"bytes,2,rep,name=prefixes,proto3" json:"prefixes,omitempty"` // that are announced for it
+	Drain         *durationpb.Duration   `protobuf:"bytes,3,opt,name=drain,proto3" json:"drain,omitempty"`       // GSHUT time before a planned withdrawal
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -361,13 +361,13 @@ func (x *EdgeService) GetDrain() *durationpb.Duration {
 // Report is all that an edge says of itself at a moment.
 type Report struct {
 	state             protoimpl.MessageState `protogen:"open.v1"`
-	Clock             *timestamppb.Timestamp `protobuf:"bytes,1,opt,name=clock,proto3" json:"clock,omitempty"` // the edge's wall clock
-	ClockSynchronised bool                   `protobuf:"varint,2,opt,name=clock_synchronised,json=clockSynchronised,proto3" json:"clock_synchronised,omitempty"`
-	Generation        uint64                 `protobuf:"varint,3,opt,name=generation,proto3" json:"generation,omitempty"` // of the intent that is in force here
-	Services          []*ServiceReport       `protobuf:"bytes,4,rep,name=services,proto3" json:"services,omitempty"`
-	Links             []*LinkReport          `protobuf:"bytes,5,rep,name=links,proto3" json:"links,omitempty"`
-	Neighbors         []*NeighborReport      `protobuf:"bytes,6,rep,name=neighbors,proto3" json:"neighbors,omitempty"`
-	Windows           []*WindowReport        `protobuf:"bytes,7,rep,name=windows,proto3" json:"windows,omitempty"`
+	Clock             *timestamppb.Timestamp `protobuf:"bytes,1,opt,name=clock,proto3" json:"clock,omitempty"`                                                   // the edge's wall clock
+	ClockSynchronised bool                   `protobuf:"varint,2,opt,name=clock_synchronised,json=clockSynchronised,proto3" json:"clock_synchronised,omitempty"` // as the kernel says
+	Generation        uint64                 `protobuf:"varint,3,opt,name=generation,proto3" json:"generation,omitempty"`                                        // of the intent that is in force here
+	Services          []*ServiceReport       `protobuf:"bytes,4,rep,name=services,proto3" json:"services,omitempty"`                                             // how each stands
+	Links             []*LinkReport          `protobuf:"bytes,5,rep,name=links,proto3" json:"links,omitempty"`                                                   // how full each is
+	Neighbors         []*NeighborReport      `protobuf:"bytes,6,rep,name=neighbors,proto3" json:"neighbors,omitempty"`                                           // how each session stands
+	Windows           []*WindowReport        `protobuf:"bytes,7,rep,name=windows,proto3" json:"windows,omitempty"`                                               // how far each is here
 	// What this edge asks leave for, and what it acts on.
 	Wants []*GrantRequest `protobuf:"bytes,8,rep,name=wants,proto3" json:"wants,omitempty"`
 	Held  []string        `protobuf:"bytes,9,rep,name=held,proto3" json:"held,omitempty"` // ids of grants in use
@@ -491,10 +491,10 @@ func (x *Report) GetNumber() uint64 {
 // minutes. What is too much is left out.
 type Detail struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
-	Status        *v1.StatusResponse     `protobuf:"bytes,1,opt,name=status,proto3" json:"status,omitempty"`
-	Decisions     []*v1.Decision         `protobuf:"bytes,2,rep,name=decisions,proto3" json:"decisions,omitempty"` // newest first
-	Steering      []*v1.LoadDecision     `protobuf:"bytes,3,rep,name=steering,proto3" json:"steering,omitempty"`   // newest first
-	Series        []*LoadSeries          `protobuf:"bytes,4,rep,name=series,proto3" json:"series,omitempty"`
+	Status        *v1.StatusResponse     `protobuf:"bytes,1,opt,name=status,proto3" json:"status,omitempty"`                  // as its own API tells it
+	Decisions     []*v1.Decision         `protobuf:"bytes,2,rep,name=decisions,proto3" json:"decisions,omitempty"`            // newest first
+	Steering      []*v1.LoadDecision     `protobuf:"bytes,3,rep,name=steering,proto3" json:"steering,omitempty"`              // newest first
+	Series        []*LoadSeries          `protobuf:"bytes,4,rep,name=series,proto3" json:"series,omitempty"`                  // the load of each link
 	LeftOut       []string               `protobuf:"bytes,5,rep,name=left_out,json=leftOut,proto3" json:"left_out,omitempty"` // what there was too much of
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -568,9 +568,9 @@ func (x *Detail) GetLeftOut() []string {
 // LoadSeries is the load of a link over time, in steps of the same length.
 type LoadSeries struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
-	Link          string                 `protobuf:"bytes,1,opt,name=link,proto3" json:"link,omitempty"`
-	Start         *timestamppb.Timestamp `protobuf:"bytes,2,opt,name=start,proto3" json:"start,omitempty"` // of the first step
-	Step          *durationpb.Duration   `protobuf:"bytes,3,opt,name=step,proto3" json:"step,omitempty"`
+	Link          string                 `protobuf:"bytes,1,opt,name=link,proto3" json:"link,omitempty"`          // its name
+	Start         *timestamppb.Timestamp `protobuf:"bytes,2,opt,name=start,proto3" json:"start,omitempty"`        // of the first step
+	Step          *durationpb.Duration   `protobuf:"bytes,3,opt,name=step,proto3" json:"step,omitempty"`          // the length of one
 	Mean          []float32              `protobuf:"fixed32,4,rep,packed,name=mean,proto3" json:"mean,omitempty"` // bit/s in each step; negative: no figure
 	Most          []float32              `protobuf:"fixed32,5,rep,packed,name=most,proto3" json:"most,omitempty"` // likewise, the highest figure
 	unknownFields protoimpl.UnknownFields
@@ -645,7 +645,7 @@ func (x *LoadSeries) GetMost() []float32 {
 // NodeDetail is a node with what it said of itself last.
 type NodeDetail struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
-	Node          *Node                  `protobuf:"bytes,1,opt,name=node,proto3" json:"node,omitempty"`
+	Node          *Node                  `protobuf:"bytes,1,opt,name=node,proto3" json:"node,omitempty"`     // as in ListNodes
 	Detail        *Detail                `protobuf:"bytes,2,opt,name=detail,proto3" json:"detail,omitempty"` // absent: it has said nothing
 	At            *timestamppb.Timestamp `protobuf:"bytes,3,opt,name=at,proto3,oneof" json:"at,omitempty"`   // when it said so
 	unknownFields protoimpl.UnknownFields
@@ -705,12 +705,12 @@ func (x *NodeDetail) GetAt() *timestamppb.Timestamp {
 
 type ServiceReport struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	Name  string                 `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
+	Name  string                 `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"` // its name
 	// announced, steered, draining or withdrawn; in what the NOC is told also unseen
 	State  string                 `protobuf:"bytes,2,opt,name=state,proto3" json:"state,omitempty"`
-	Reason string                 `protobuf:"bytes,3,opt,name=reason,proto3" json:"reason,omitempty"`
-	Detail string                 `protobuf:"bytes,4,opt,name=detail,proto3" json:"detail,omitempty"`
-	Since  *timestamppb.Timestamp `protobuf:"bytes,5,opt,name=since,proto3,oneof" json:"since,omitempty"`
+	Reason string                 `protobuf:"bytes,3,opt,name=reason,proto3" json:"reason,omitempty"`     // normal, load, soft_failure, fleet_limit, hard_failure, maintenance or override
+	Detail string                 `protobuf:"bytes,4,opt,name=detail,proto3" json:"detail,omitempty"`     // the reason in words
+	Since  *timestamppb.Timestamp `protobuf:"bytes,5,opt,name=since,proto3,oneof" json:"since,omitempty"` // when this state and reason began
 	// The verdict of its hard checks, whatever is announced: up, down or unknown.
 	Hard string `protobuf:"bytes,6,opt,name=hard,proto3" json:"hard,omitempty"`
 	// How many neighbours are announced to over a session that is up. Absent: not said.
@@ -809,13 +809,13 @@ func (x *ServiceReport) GetWithheld() []string {
 
 type LinkReport struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
-	Name          string                 `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
-	Load          float64                `protobuf:"fixed64,2,opt,name=load,proto3" json:"load,omitempty"`         // bit/s
-	Capacity      float64                `protobuf:"fixed64,3,opt,name=capacity,proto3" json:"capacity,omitempty"` // bit/s; 0: unknown
-	Utilization   float64                `protobuf:"fixed64,4,opt,name=utilization,proto3" json:"utilization,omitempty"`
-	Known         bool                   `protobuf:"varint,5,opt,name=known,proto3" json:"known,omitempty"`
-	Stale         bool                   `protobuf:"varint,6,opt,name=stale,proto3" json:"stale,omitempty"`
-	Target        float64                `protobuf:"fixed64,7,opt,name=target,proto3" json:"target,omitempty"` // utilization that the node's controller aims at; 0: none
+	Name          string                 `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`                 // its name at the node
+	Load          float64                `protobuf:"fixed64,2,opt,name=load,proto3" json:"load,omitempty"`               // bit/s
+	Capacity      float64                `protobuf:"fixed64,3,opt,name=capacity,proto3" json:"capacity,omitempty"`       // bit/s; 0: unknown
+	Utilization   float64                `protobuf:"fixed64,4,opt,name=utilization,proto3" json:"utilization,omitempty"` // load in shares of the capacity
+	Known         bool                   `protobuf:"varint,5,opt,name=known,proto3" json:"known,omitempty"`              // there is a figure
+	Stale         bool                   `protobuf:"varint,6,opt,name=stale,proto3" json:"stale,omitempty"`              // the figure is too old to act on
+	Target        float64                `protobuf:"fixed64,7,opt,name=target,proto3" json:"target,omitempty"`           // utilization that the node's controller aims at; 0: none
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -901,10 +901,10 @@ func (x *LinkReport) GetTarget() float64 {
 
 type NeighborReport struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
-	Name          string                 `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
-	Session       string                 `protobuf:"bytes,2,opt,name=session,proto3" json:"session,omitempty"`
-	Rung          int32                  `protobuf:"varint,3,opt,name=rung,proto3" json:"rung,omitempty"`
-	FlapPenalty   float64                `protobuf:"fixed64,4,opt,name=flap_penalty,json=flapPenalty,proto3" json:"flap_penalty,omitempty"`
+	Name          string                 `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`                                    // its name at the node
+	Session       string                 `protobuf:"bytes,2,opt,name=session,proto3" json:"session,omitempty"`                              // idle, connect, opensent, openconfirm or established
+	Rung          int32                  `protobuf:"varint,3,opt,name=rung,proto3" json:"rung,omitempty"`                                   // of its ladder; 0: as configured
+	FlapPenalty   float64                `protobuf:"fixed64,4,opt,name=flap_penalty,json=flapPenalty,proto3" json:"flap_penalty,omitempty"` // in points, as the routers of its AS may count
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -969,10 +969,10 @@ func (x *NeighborReport) GetFlapPenalty() float64 {
 
 type WindowReport struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
-	Id            string                 `protobuf:"bytes,1,opt,name=id,proto3" json:"id,omitempty"`
-	Phase         string                 `protobuf:"bytes,2,opt,name=phase,proto3" json:"phase,omitempty"` // waiting, draining, withdrawn, safe, over
-	Since         *timestamppb.Timestamp `protobuf:"bytes,3,opt,name=since,proto3,oneof" json:"since,omitempty"`
-	Detail        string                 `protobuf:"bytes,4,opt,name=detail,proto3" json:"detail,omitempty"`
+	Id            string                 `protobuf:"bytes,1,opt,name=id,proto3" json:"id,omitempty"`             // of the window
+	Phase         string                 `protobuf:"bytes,2,opt,name=phase,proto3" json:"phase,omitempty"`       // waiting, draining, withdrawn, safe, over
+	Since         *timestamppb.Timestamp `protobuf:"bytes,3,opt,name=since,proto3,oneof" json:"since,omitempty"` // when this phase began
+	Detail        string                 `protobuf:"bytes,4,opt,name=detail,proto3" json:"detail,omitempty"`     // what it waits for, in words
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1038,8 +1038,8 @@ func (x *WindowReport) GetDetail() string {
 // GrantRequest asks leave to lower the fleet's capacity.
 type GrantRequest struct {
 	state          protoimpl.MessageState `protogen:"open.v1"`
-	Id             string                 `protobuf:"bytes,1,opt,name=id,proto3" json:"id,omitempty"` // chosen by the edge, the same at each report
-	Service        string                 `protobuf:"bytes,2,opt,name=service,proto3" json:"service,omitempty"`
+	Id             string                 `protobuf:"bytes,1,opt,name=id,proto3" json:"id,omitempty"`                                                // chosen by the edge, the same at each report
+	Service        string                 `protobuf:"bytes,2,opt,name=service,proto3" json:"service,omitempty"`                                      // of which service
 	Kind           string                 `protobuf:"bytes,3,opt,name=kind,proto3" json:"kind,omitempty"`                                            // window, load, soft_failure, override
 	Window         string                 `protobuf:"bytes,4,opt,name=window,proto3" json:"window,omitempty"`                                        // of kind window
 	Load           float64                `protobuf:"fixed64,5,opt,name=load,proto3" json:"load,omitempty"`                                          // bit/s that would go elsewhere
@@ -1142,22 +1142,22 @@ func (x *GrantRequest) GetPrefixes() []string {
 type Intent struct {
 	state      protoimpl.MessageState `protogen:"open.v1"`
 	Generation uint64                 `protobuf:"varint,1,opt,name=generation,proto3" json:"generation,omitempty"` // grows with each change
-	Sent       *timestamppb.Timestamp `protobuf:"bytes,2,opt,name=sent,proto3" json:"sent,omitempty"`
-	Tags       []*Tag                 `protobuf:"bytes,3,rep,name=tags,proto3" json:"tags,omitempty"`
-	Windows    []*Window              `protobuf:"bytes,4,rep,name=windows,proto3" json:"windows,omitempty"`
-	Overrides  []*FleetOverride       `protobuf:"bytes,5,rep,name=overrides,proto3" json:"overrides,omitempty"`
-	Grants     []*Grant               `protobuf:"bytes,6,rep,name=grants,proto3" json:"grants,omitempty"`
-	Refusals   []*Refusal             `protobuf:"bytes,7,rep,name=refusals,proto3" json:"refusals,omitempty"`
-	Shares     []*LedgerShare         `protobuf:"bytes,8,rep,name=shares,proto3" json:"shares,omitempty"`
-	Frozen     bool                   `protobuf:"varint,9,opt,name=frozen,proto3" json:"frozen,omitempty"`
+	Sent       *timestamppb.Timestamp `protobuf:"bytes,2,opt,name=sent,proto3" json:"sent,omitempty"`              // by the centre's clock
+	Tags       []*Tag                 `protobuf:"bytes,3,rep,name=tags,proto3" json:"tags,omitempty"`              // communities that its routes carry besides
+	Windows    []*Window              `protobuf:"bytes,4,rep,name=windows,proto3" json:"windows,omitempty"`        // that concern the node
+	Overrides  []*FleetOverride       `protobuf:"bytes,5,rep,name=overrides,proto3" json:"overrides,omitempty"`    // operators' words for the node
+	Grants     []*Grant               `protobuf:"bytes,6,rep,name=grants,proto3" json:"grants,omitempty"`          // that the node has
+	Refusals   []*Refusal             `protobuf:"bytes,7,rep,name=refusals,proto3" json:"refusals,omitempty"`      // of what it asked for
+	Shares     []*LedgerShare         `protobuf:"bytes,8,rep,name=shares,proto3" json:"shares,omitempty"`          // its part of the flap budgets
+	Frozen     bool                   `protobuf:"varint,9,opt,name=frozen,proto3" json:"frozen,omitempty"`         // nothing changes but for hard failures
 	// Services whose last announcers this edge is among: a hard failure there
 	// leaves them announced on the top rung.
 	Keep []string `protobuf:"bytes,10,rep,name=keep,proto3" json:"keep,omitempty"`
 	// When another node of the site, or one of overlapping catchment, last moved.
 	OthersMoved *timestamppb.Timestamp `protobuf:"bytes,11,opt,name=others_moved,json=othersMoved,proto3,oneof" json:"others_moved,omitempty"`
-	Disabled    bool                   `protobuf:"varint,12,opt,name=disabled,proto3" json:"disabled,omitempty"`
-	Standby     bool                   `protobuf:"varint,13,opt,name=standby,proto3" json:"standby,omitempty"` // announce only while activated
-	Activated   bool                   `protobuf:"varint,14,opt,name=activated,proto3" json:"activated,omitempty"`
+	Disabled    bool                   `protobuf:"varint,12,opt,name=disabled,proto3" json:"disabled,omitempty"`   // an operator took the node out
+	Standby     bool                   `protobuf:"varint,13,opt,name=standby,proto3" json:"standby,omitempty"`     // announce only while activated
+	Activated   bool                   `protobuf:"varint,14,opt,name=activated,proto3" json:"activated,omitempty"` // the reserve is needed
 	// Returns wait for their turn, but not longer than this.
 	ReturnAfter map[string]*timestamppb.Timestamp `protobuf:"bytes,15,rep,name=return_after,json=returnAfter,proto3" json:"return_after,omitempty" protobuf_key:"bytes,1,opt,name=key" protobuf_val:"bytes,2,opt,name=value"` // by service
 	// The number of the newest report that the centre had; 0: none.
@@ -1165,7 +1165,7 @@ type Intent struct {
 	// How much more load, in bit/s, the other nodes of overlapping catchment can
 	// take together; nodes that are not seen count nothing. Absent: not known.
 	Room          *float64               `protobuf:"fixed64,17,opt,name=room,proto3,oneof" json:"room,omitempty"`
-	RoomAt        *timestamppb.Timestamp `protobuf:"bytes,18,opt,name=room_at,json=roomAt,proto3,oneof" json:"room_at,omitempty"`
+	RoomAt        *timestamppb.Timestamp `protobuf:"bytes,18,opt,name=room_at,json=roomAt,proto3,oneof" json:"room_at,omitempty"` // when room was worked out
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1328,8 +1328,8 @@ func (x *Intent) GetRoomAt() *timestamppb.Timestamp {
 
 type Refusal struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
-	Id            string                 `protobuf:"bytes,1,opt,name=id,proto3" json:"id,omitempty"` // of the request
-	Reason        string                 `protobuf:"bytes,2,opt,name=reason,proto3" json:"reason,omitempty"`
+	Id            string                 `protobuf:"bytes,1,opt,name=id,proto3" json:"id,omitempty"`           // of the request
+	Reason        string                 `protobuf:"bytes,2,opt,name=reason,proto3" json:"reason,omitempty"`   // in words
 	Limit         string                 `protobuf:"bytes,3,opt,name=limit,proto3" json:"limit,omitempty"`     // which limit
 	Holders       []string               `protobuf:"bytes,4,rep,name=holders,proto3" json:"holders,omitempty"` // who holds the others
 	unknownFields protoimpl.UnknownFields
@@ -1397,9 +1397,9 @@ func (x *Refusal) GetHolders() []string {
 // LedgerShare is this edge's part of the budget of changes at an AS.
 type LedgerShare struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	Asn   uint32                 `protobuf:"varint,1,opt,name=asn,proto3" json:"asn,omitempty"`
-	Edges int32                  `protobuf:"varint,2,opt,name=edges,proto3" json:"edges,omitempty"`
-	Index int32                  `protobuf:"varint,3,opt,name=index,proto3" json:"index,omitempty"`
+	Asn   uint32                 `protobuf:"varint,1,opt,name=asn,proto3" json:"asn,omitempty"`     // the AS whose routers count
+	Edges int32                  `protobuf:"varint,2,opt,name=edges,proto3" json:"edges,omitempty"` // how many edges announce there
+	Index int32                  `protobuf:"varint,3,opt,name=index,proto3" json:"index,omitempty"` // which of them this one is, from 0
 	// What others were charged there by now, in points (0: nothing).
 	Penalty float64 `protobuf:"fixed64,4,opt,name=penalty,proto3" json:"penalty,omitempty"`
 	// True where the penalty has all that the others were charged: each is in contact.
@@ -1475,8 +1475,8 @@ func (x *LedgerShare) GetKnown() bool {
 
 type JoinRequest struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
-	Token         string                 `protobuf:"bytes,1,opt,name=token,proto3" json:"token,omitempty"`
-	Csr           []byte                 `protobuf:"bytes,2,opt,name=csr,proto3" json:"csr,omitempty"` // PKCS #10, DER
+	Token         string                 `protobuf:"bytes,1,opt,name=token,proto3" json:"token,omitempty"` // that a person made; it is good for one use
+	Csr           []byte                 `protobuf:"bytes,2,opt,name=csr,proto3" json:"csr,omitempty"`     // PKCS #10, DER
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1579,11 +1579,11 @@ func (x *JoinResponse) GetCa() []byte {
 
 type Tag struct {
 	state   protoimpl.MessageState `protogen:"open.v1"`
-	Value   string                 `protobuf:"bytes,1,opt,name=value,proto3" json:"value,omitempty"` // a community
-	Meaning string                 `protobuf:"bytes,2,opt,name=meaning,proto3" json:"meaning,omitempty"`
-	Shared  bool                   `protobuf:"varint,3,opt,name=shared,proto3" json:"shared,omitempty"`
-	Since   *timestamppb.Timestamp `protobuf:"bytes,4,opt,name=since,proto3,oneof" json:"since,omitempty"`
-	By      string                 `protobuf:"bytes,5,opt,name=by,proto3" json:"by,omitempty"`
+	Value   string                 `protobuf:"bytes,1,opt,name=value,proto3" json:"value,omitempty"`       // a community
+	Meaning string                 `protobuf:"bytes,2,opt,name=meaning,proto3" json:"meaning,omitempty"`   // what it tells, in words
+	Shared  bool                   `protobuf:"varint,3,opt,name=shared,proto3" json:"shared,omitempty"`    // other nodes may have it, too
+	Since   *timestamppb.Timestamp `protobuf:"bytes,4,opt,name=since,proto3,oneof" json:"since,omitempty"` // when it was given
+	By      string                 `protobuf:"bytes,5,opt,name=by,proto3" json:"by,omitempty"`             // who gave it
 	// From when routes carry it, where the flap budget at the neighbours' ASes makes it
 	// wait; absent: at once.
 	After         *timestamppb.Timestamp `protobuf:"bytes,6,opt,name=after,proto3,oneof" json:"after,omitempty"`
@@ -1665,26 +1665,26 @@ func (x *Tag) GetAfter() *timestamppb.Timestamp {
 
 type Node struct {
 	state            protoimpl.MessageState `protogen:"open.v1"`
-	Name             string                 `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
-	Site             string                 `protobuf:"bytes,2,opt,name=site,proto3" json:"site,omitempty"`
-	State            string                 `protobuf:"bytes,3,opt,name=state,proto3" json:"state,omitempty"` // that of its best service, or unseen: not connected, or seen by nobody outside
-	Reason           string                 `protobuf:"bytes,4,opt,name=reason,proto3" json:"reason,omitempty"`
-	Tags             []*Tag                 `protobuf:"bytes,5,rep,name=tags,proto3" json:"tags,omitempty"`
-	LastSeen         *timestamppb.Timestamp `protobuf:"bytes,6,opt,name=last_seen,json=lastSeen,proto3,oneof" json:"last_seen,omitempty"`
-	Version          string                 `protobuf:"bytes,7,opt,name=version,proto3" json:"version,omitempty"`
-	Connected        bool                   `protobuf:"varint,8,opt,name=connected,proto3" json:"connected,omitempty"`
-	Services         []*ServiceReport       `protobuf:"bytes,9,rep,name=services,proto3" json:"services,omitempty"`
-	Links            []*LinkReport          `protobuf:"bytes,10,rep,name=links,proto3" json:"links,omitempty"`
-	Neighbors        []*EdgeNeighbor        `protobuf:"bytes,11,rep,name=neighbors,proto3" json:"neighbors,omitempty"`
-	Disabled         bool                   `protobuf:"varint,12,opt,name=disabled,proto3" json:"disabled,omitempty"`
-	Standby          bool                   `protobuf:"varint,13,opt,name=standby,proto3" json:"standby,omitempty"`
-	Generation       uint64                 `protobuf:"varint,14,opt,name=generation,proto3" json:"generation,omitempty"` // in force at the node
-	WantedGeneration uint64                 `protobuf:"varint,15,opt,name=wanted_generation,json=wantedGeneration,proto3" json:"wanted_generation,omitempty"`
-	ClockSkewSeconds float64                `protobuf:"fixed64,16,opt,name=clock_skew_seconds,json=clockSkewSeconds,proto3" json:"clock_skew_seconds,omitempty"`
-	Labels           map[string]string      `protobuf:"bytes,17,rep,name=labels,proto3" json:"labels,omitempty" protobuf_key:"bytes,1,opt,name=key" protobuf_val:"bytes,2,opt,name=value"`
-	Asn              uint32                 `protobuf:"varint,18,opt,name=asn,proto3" json:"asn,omitempty"`
-	Sessions         []*NeighborReport      `protobuf:"bytes,19,rep,name=sessions,proto3" json:"sessions,omitempty"`
-	Windows          []*WindowReport        `protobuf:"bytes,20,rep,name=windows,proto3" json:"windows,omitempty"`
+	Name             string                 `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`                                                                                // its name
+	Site             string                 `protobuf:"bytes,2,opt,name=site,proto3" json:"site,omitempty"`                                                                                // where it is; empty: not said
+	State            string                 `protobuf:"bytes,3,opt,name=state,proto3" json:"state,omitempty"`                                                                              // that of its best service, or unseen: not connected, or seen by nobody outside
+	Reason           string                 `protobuf:"bytes,4,opt,name=reason,proto3" json:"reason,omitempty"`                                                                            // why it is in this state
+	Tags             []*Tag                 `protobuf:"bytes,5,rep,name=tags,proto3" json:"tags,omitempty"`                                                                                // its informational communities
+	LastSeen         *timestamppb.Timestamp `protobuf:"bytes,6,opt,name=last_seen,json=lastSeen,proto3,oneof" json:"last_seen,omitempty"`                                                  // when it said something last
+	Version          string                 `protobuf:"bytes,7,opt,name=version,proto3" json:"version,omitempty"`                                                                          // of its program
+	Connected        bool                   `protobuf:"varint,8,opt,name=connected,proto3" json:"connected,omitempty"`                                                                     // it speaks to a centre now
+	Services         []*ServiceReport       `protobuf:"bytes,9,rep,name=services,proto3" json:"services,omitempty"`                                                                        // how each stands
+	Links            []*LinkReport          `protobuf:"bytes,10,rep,name=links,proto3" json:"links,omitempty"`                                                                             // how full each is
+	Neighbors        []*EdgeNeighbor        `protobuf:"bytes,11,rep,name=neighbors,proto3" json:"neighbors,omitempty"`                                                                     // of its configuration
+	Disabled         bool                   `protobuf:"varint,12,opt,name=disabled,proto3" json:"disabled,omitempty"`                                                                      // an operator took it out
+	Standby          bool                   `protobuf:"varint,13,opt,name=standby,proto3" json:"standby,omitempty"`                                                                        // it is a reserve
+	Generation       uint64                 `protobuf:"varint,14,opt,name=generation,proto3" json:"generation,omitempty"`                                                                  // in force at the node
+	WantedGeneration uint64                 `protobuf:"varint,15,opt,name=wanted_generation,json=wantedGeneration,proto3" json:"wanted_generation,omitempty"`                              // of the newest intent for it
+	ClockSkewSeconds float64                `protobuf:"fixed64,16,opt,name=clock_skew_seconds,json=clockSkewSeconds,proto3" json:"clock_skew_seconds,omitempty"`                           // by how much its clock is ahead of the centre's
+	Labels           map[string]string      `protobuf:"bytes,17,rep,name=labels,proto3" json:"labels,omitempty" protobuf_key:"bytes,1,opt,name=key" protobuf_val:"bytes,2,opt,name=value"` // of its configuration
+	Asn              uint32                 `protobuf:"varint,18,opt,name=asn,proto3" json:"asn,omitempty"`                                                                                // its AS
+	Sessions         []*NeighborReport      `protobuf:"bytes,19,rep,name=sessions,proto3" json:"sessions,omitempty"`                                                                       // with its neighbours
+	Windows          []*WindowReport        `protobuf:"bytes,20,rep,name=windows,proto3" json:"windows,omitempty"`                                                                         // how far each is there
 	// What it announces and no view from outside has.
 	Unseen []*Unseen `protobuf:"bytes,21,rep,name=unseen,proto3" json:"unseen,omitempty"`
 	// Why it is no capacity although it announces; empty: it is, or it does not.
@@ -1880,10 +1880,10 @@ func (x *Node) GetNoCapacity() string {
 // Unseen is a service and family that a node announces and that the views named for it lack.
 type Unseen struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
-	Service       string                 `protobuf:"bytes,1,opt,name=service,proto3" json:"service,omitempty"`
-	Family        string                 `protobuf:"bytes,2,opt,name=family,proto3" json:"family,omitempty"` // ipv4 or ipv6
-	Views         []string               `protobuf:"bytes,3,rep,name=views,proto3" json:"views,omitempty"`
-	Since         *timestamppb.Timestamp `protobuf:"bytes,4,opt,name=since,proto3" json:"since,omitempty"` // they lack it
+	Service       string                 `protobuf:"bytes,1,opt,name=service,proto3" json:"service,omitempty"` // its name
+	Family        string                 `protobuf:"bytes,2,opt,name=family,proto3" json:"family,omitempty"`   // ipv4 or ipv6
+	Views         []string               `protobuf:"bytes,3,rep,name=views,proto3" json:"views,omitempty"`     // names of those that lack it
+	Since         *timestamppb.Timestamp `protobuf:"bytes,4,opt,name=since,proto3" json:"since,omitempty"`     // they lack it
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1984,7 +1984,7 @@ func (*ListNodesRequest) Descriptor() ([]byte, []int) {
 
 type ListNodesResponse struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
-	Nodes         []*Node                `protobuf:"bytes,1,rep,name=nodes,proto3" json:"nodes,omitempty"`
+	Nodes         []*Node                `protobuf:"bytes,1,rep,name=nodes,proto3" json:"nodes,omitempty"` // all, by name
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -2028,7 +2028,7 @@ func (x *ListNodesResponse) GetNodes() []*Node {
 
 type GetNodeRequest struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
-	Name          string                 `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
+	Name          string                 `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"` // its name
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -2072,12 +2072,12 @@ func (x *GetNodeRequest) GetName() string {
 
 type TagNodeRequest struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
-	Node          string                 `protobuf:"bytes,1,opt,name=node,proto3" json:"node,omitempty"`
-	Value         string                 `protobuf:"bytes,2,opt,name=value,proto3" json:"value,omitempty"`
-	Meaning       string                 `protobuf:"bytes,3,opt,name=meaning,proto3" json:"meaning,omitempty"`
-	Shared        bool                   `protobuf:"varint,4,opt,name=shared,proto3" json:"shared,omitempty"`
-	Reason        string                 `protobuf:"bytes,5,opt,name=reason,proto3" json:"reason,omitempty"`
-	Ticket        string                 `protobuf:"bytes,6,opt,name=ticket,proto3" json:"ticket,omitempty"`
+	Node          string                 `protobuf:"bytes,1,opt,name=node,proto3" json:"node,omitempty"`       // its name
+	Value         string                 `protobuf:"bytes,2,opt,name=value,proto3" json:"value,omitempty"`     // the community, such as 57629:101
+	Meaning       string                 `protobuf:"bytes,3,opt,name=meaning,proto3" json:"meaning,omitempty"` // what it tells, in words
+	Shared        bool                   `protobuf:"varint,4,opt,name=shared,proto3" json:"shared,omitempty"`  // other nodes may have it, too
+	Reason        string                 `protobuf:"bytes,5,opt,name=reason,proto3" json:"reason,omitempty"`   // for those who look later; empty: the meaning says it
+	Ticket        string                 `protobuf:"bytes,6,opt,name=ticket,proto3" json:"ticket,omitempty"`   // of the NOC's own system; may be left out
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -2156,10 +2156,10 @@ func (x *TagNodeRequest) GetTicket() string {
 
 type UntagNodeRequest struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
-	Node          string                 `protobuf:"bytes,1,opt,name=node,proto3" json:"node,omitempty"`
-	Value         string                 `protobuf:"bytes,2,opt,name=value,proto3" json:"value,omitempty"`
-	Reason        string                 `protobuf:"bytes,3,opt,name=reason,proto3" json:"reason,omitempty"`
-	Ticket        string                 `protobuf:"bytes,4,opt,name=ticket,proto3" json:"ticket,omitempty"`
+	Node          string                 `protobuf:"bytes,1,opt,name=node,proto3" json:"node,omitempty"`     // its name
+	Value         string                 `protobuf:"bytes,2,opt,name=value,proto3" json:"value,omitempty"`   // the community
+	Reason        string                 `protobuf:"bytes,3,opt,name=reason,proto3" json:"reason,omitempty"` // for those who look later; may be left out
+	Ticket        string                 `protobuf:"bytes,4,opt,name=ticket,proto3" json:"ticket,omitempty"` // of the NOC's own system; may be left out
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -2224,13 +2224,13 @@ func (x *UntagNodeRequest) GetTicket() string {
 
 type SetNodeRequest struct {
 	state          protoimpl.MessageState `protogen:"open.v1"`
-	Name           string                 `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
-	Disabled       *bool                  `protobuf:"varint,2,opt,name=disabled,proto3,oneof" json:"disabled,omitempty"`
-	Standby        *bool                  `protobuf:"varint,3,opt,name=standby,proto3,oneof" json:"standby,omitempty"`
-	Reason         string                 `protobuf:"bytes,4,opt,name=reason,proto3" json:"reason,omitempty"`
-	Ticket         string                 `protobuf:"bytes,5,opt,name=ticket,proto3" json:"ticket,omitempty"`
-	OverrideSafety bool                   `protobuf:"varint,6,opt,name=override_safety,json=overrideSafety,proto3" json:"override_safety,omitempty"`
-	Forget         bool                   `protobuf:"varint,7,opt,name=forget,proto3" json:"forget,omitempty"` // remove a node that is gone for good
+	Name           string                 `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`                                            // its name
+	Disabled       *bool                  `protobuf:"varint,2,opt,name=disabled,proto3,oneof" json:"disabled,omitempty"`                             // true takes it out; absent: as it is
+	Standby        *bool                  `protobuf:"varint,3,opt,name=standby,proto3,oneof" json:"standby,omitempty"`                               // true makes it a reserve; absent: as it is
+	Reason         string                 `protobuf:"bytes,4,opt,name=reason,proto3" json:"reason,omitempty"`                                        // why, for those who look later
+	Ticket         string                 `protobuf:"bytes,5,opt,name=ticket,proto3" json:"ticket,omitempty"`                                        // of the NOC's own system; may be left out
+	OverrideSafety bool                   `protobuf:"varint,6,opt,name=override_safety,json=overrideSafety,proto3" json:"override_safety,omitempty"` // in spite of the limits; it is audited
+	Forget         bool                   `protobuf:"varint,7,opt,name=forget,proto3" json:"forget,omitempty"`                                       // remove a node that is gone for good
 	unknownFields  protoimpl.UnknownFields
 	sizeCache      protoimpl.SizeCache
 }
@@ -2316,9 +2316,9 @@ func (x *SetNodeRequest) GetForget() bool {
 
 type CreateJoinTokenRequest struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
-	Node          string                 `protobuf:"bytes,1,opt,name=node,proto3" json:"node,omitempty"`
-	Ttl           *durationpb.Duration   `protobuf:"bytes,2,opt,name=ttl,proto3" json:"ttl,omitempty"`
-	Reason        string                 `protobuf:"bytes,3,opt,name=reason,proto3" json:"reason,omitempty"`
+	Node          string                 `protobuf:"bytes,1,opt,name=node,proto3" json:"node,omitempty"`     // the name that joins
+	Ttl           *durationpb.Duration   `protobuf:"bytes,2,opt,name=ttl,proto3" json:"ttl,omitempty"`       // how long it is good; absent: the centre says
+	Reason        string                 `protobuf:"bytes,3,opt,name=reason,proto3" json:"reason,omitempty"` // for those who look later
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -2376,8 +2376,8 @@ func (x *CreateJoinTokenRequest) GetReason() string {
 
 type CreateJoinTokenResponse struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
-	Token         string                 `protobuf:"bytes,1,opt,name=token,proto3" json:"token,omitempty"`
-	Expires       *timestamppb.Timestamp `protobuf:"bytes,2,opt,name=expires,proto3" json:"expires,omitempty"`
+	Token         string                 `protobuf:"bytes,1,opt,name=token,proto3" json:"token,omitempty"`     // it is a secret, for one use
+	Expires       *timestamppb.Timestamp `protobuf:"bytes,2,opt,name=expires,proto3" json:"expires,omitempty"` // from then on it is good for nothing
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -2464,10 +2464,10 @@ func (*CreateWebLoginRequest) Descriptor() ([]byte, []int) {
 
 type CreateWebLoginResponse struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
-	Code          string                 `protobuf:"bytes,1,opt,name=code,proto3" json:"code,omitempty"` // for one sign-in; it is a secret
-	Expires       *timestamppb.Timestamp `protobuf:"bytes,2,opt,name=expires,proto3" json:"expires,omitempty"`
-	Url           string                 `protobuf:"bytes,3,opt,name=url,proto3" json:"url,omitempty"`    // of the page, without the code; empty: the configuration does not say
-	Port          uint32                 `protobuf:"varint,4,opt,name=port,proto3" json:"port,omitempty"` // where this centre serves the page; 0: nowhere
+	Code          string                 `protobuf:"bytes,1,opt,name=code,proto3" json:"code,omitempty"`       // for one sign-in; it is a secret
+	Expires       *timestamppb.Timestamp `protobuf:"bytes,2,opt,name=expires,proto3" json:"expires,omitempty"` // from then on the code is good for nothing
+	Url           string                 `protobuf:"bytes,3,opt,name=url,proto3" json:"url,omitempty"`         // of the page, without the code; empty: the configuration does not say
+	Port          uint32                 `protobuf:"varint,4,opt,name=port,proto3" json:"port,omitempty"`      // where this centre serves the page; 0: nowhere
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -2533,13 +2533,13 @@ func (x *CreateWebLoginResponse) GetPort() uint32 {
 // Selector names what a window or an override is for. An empty one is an error.
 type Selector struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
-	Nodes         []string               `protobuf:"bytes,1,rep,name=nodes,proto3" json:"nodes,omitempty"`
-	Sites         []string               `protobuf:"bytes,2,rep,name=sites,proto3" json:"sites,omitempty"`
-	Neighbors     []string               `protobuf:"bytes,3,rep,name=neighbors,proto3" json:"neighbors,omitempty"` // names, or node/name
-	Services      []string               `protobuf:"bytes,4,rep,name=services,proto3" json:"services,omitempty"`
+	Nodes         []string               `protobuf:"bytes,1,rep,name=nodes,proto3" json:"nodes,omitempty"`                                                                             // names
+	Sites         []string               `protobuf:"bytes,2,rep,name=sites,proto3" json:"sites,omitempty"`                                                                             // names: all nodes of them
+	Neighbors     []string               `protobuf:"bytes,3,rep,name=neighbors,proto3" json:"neighbors,omitempty"`                                                                     // names, or node/name
+	Services      []string               `protobuf:"bytes,4,rep,name=services,proto3" json:"services,omitempty"`                                                                       // names
 	Labels        map[string]string      `protobuf:"bytes,5,rep,name=labels,proto3" json:"labels,omitempty" protobuf_key:"bytes,1,opt,name=key" protobuf_val:"bytes,2,opt,name=value"` // of nodes or neighbours
-	All           bool                   `protobuf:"varint,6,opt,name=all,proto3" json:"all,omitempty"`
-	Expect        int32                  `protobuf:"varint,7,opt,name=expect,proto3" json:"expect,omitempty"` // with all: how many nodes the caller expects
+	All           bool                   `protobuf:"varint,6,opt,name=all,proto3" json:"all,omitempty"`                                                                                // every node; needs expect
+	Expect        int32                  `protobuf:"varint,7,opt,name=expect,proto3" json:"expect,omitempty"`                                                                          // with all: how many nodes the caller expects
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -2625,27 +2625,27 @@ func (x *Selector) GetExpect() int32 {
 
 type Window struct {
 	state          protoimpl.MessageState `protogen:"open.v1"`
-	Id             string                 `protobuf:"bytes,1,opt,name=id,proto3" json:"id,omitempty"`
-	Selector       *Selector              `protobuf:"bytes,2,opt,name=selector,proto3" json:"selector,omitempty"`
-	Start          *timestamppb.Timestamp `protobuf:"bytes,3,opt,name=start,proto3" json:"start,omitempty"`                             // of the first occurrence
-	LocalStart     string                 `protobuf:"bytes,4,opt,name=local_start,json=localStart,proto3" json:"local_start,omitempty"` // as written, in zone: 2026-12-01 02:00
-	Zone           string                 `protobuf:"bytes,5,opt,name=zone,proto3" json:"zone,omitempty"`
-	Duration       *durationpb.Duration   `protobuf:"bytes,6,opt,name=duration,proto3" json:"duration,omitempty"`
-	Lead           *durationpb.Duration   `protobuf:"bytes,7,opt,name=lead,proto3" json:"lead,omitempty"`
-	Rrule          string                 `protobuf:"bytes,8,opt,name=rrule,proto3" json:"rrule,omitempty"`
-	Reason         string                 `protobuf:"bytes,9,opt,name=reason,proto3" json:"reason,omitempty"`
-	Ticket         string                 `protobuf:"bytes,10,opt,name=ticket,proto3" json:"ticket,omitempty"`
-	By             string                 `protobuf:"bytes,11,opt,name=by,proto3" json:"by,omitempty"`
-	Created        *timestamppb.Timestamp `protobuf:"bytes,12,opt,name=created,proto3" json:"created,omitempty"`
-	State          string                 `protobuf:"bytes,13,opt,name=state,proto3" json:"state,omitempty"` // proposed, scheduled, draining, running, safe, ended, cancelled
-	NextStart      *timestamppb.Timestamp `protobuf:"bytes,14,opt,name=next_start,json=nextStart,proto3,oneof" json:"next_start,omitempty"`
-	NextEnd        *timestamppb.Timestamp `protobuf:"bytes,15,opt,name=next_end,json=nextEnd,proto3,oneof" json:"next_end,omitempty"`
-	Nodes          []string               `protobuf:"bytes,16,rep,name=nodes,proto3" json:"nodes,omitempty"`       // whom it hits
-	Provider       *Provider              `protobuf:"bytes,17,opt,name=provider,proto3" json:"provider,omitempty"` // absent: made by hand
-	OverrideSafety bool                   `protobuf:"varint,18,opt,name=override_safety,json=overrideSafety,proto3" json:"override_safety,omitempty"`
-	StartedNow     bool                   `protobuf:"varint,19,opt,name=started_now,json=startedNow,proto3" json:"started_now,omitempty"`
-	Ended          *timestamppb.Timestamp `protobuf:"bytes,20,opt,name=ended,proto3,oneof" json:"ended,omitempty"`
-	Progress       []*WindowProgress      `protobuf:"bytes,21,rep,name=progress,proto3" json:"progress,omitempty"`
+	Id             string                 `protobuf:"bytes,1,opt,name=id,proto3" json:"id,omitempty"`                                                 // its name from now on
+	Selector       *Selector              `protobuf:"bytes,2,opt,name=selector,proto3" json:"selector,omitempty"`                                     // for what it is
+	Start          *timestamppb.Timestamp `protobuf:"bytes,3,opt,name=start,proto3" json:"start,omitempty"`                                           // of the first occurrence
+	LocalStart     string                 `protobuf:"bytes,4,opt,name=local_start,json=localStart,proto3" json:"local_start,omitempty"`               // as written, in zone: 2026-12-01 02:00
+	Zone           string                 `protobuf:"bytes,5,opt,name=zone,proto3" json:"zone,omitempty"`                                             // of local_start, such as Europe/Moscow
+	Duration       *durationpb.Duration   `protobuf:"bytes,6,opt,name=duration,proto3" json:"duration,omitempty"`                                     // how long the work lasts each time
+	Lead           *durationpb.Duration   `protobuf:"bytes,7,opt,name=lead,proto3" json:"lead,omitempty"`                                             // how long before the start clients are asked to leave
+	Rrule          string                 `protobuf:"bytes,8,opt,name=rrule,proto3" json:"rrule,omitempty"`                                           // how it recurs (RFC 5545); empty: once
+	Reason         string                 `protobuf:"bytes,9,opt,name=reason,proto3" json:"reason,omitempty"`                                         // what is done, in words
+	Ticket         string                 `protobuf:"bytes,10,opt,name=ticket,proto3" json:"ticket,omitempty"`                                        // of the NOC's own system
+	By             string                 `protobuf:"bytes,11,opt,name=by,proto3" json:"by,omitempty"`                                                // who made it
+	Created        *timestamppb.Timestamp `protobuf:"bytes,12,opt,name=created,proto3" json:"created,omitempty"`                                      // when it was made
+	State          string                 `protobuf:"bytes,13,opt,name=state,proto3" json:"state,omitempty"`                                          // proposed, scheduled, draining, running, safe, ended, cancelled
+	NextStart      *timestamppb.Timestamp `protobuf:"bytes,14,opt,name=next_start,json=nextStart,proto3,oneof" json:"next_start,omitempty"`           // of the occurrence that runs or comes next
+	NextEnd        *timestamppb.Timestamp `protobuf:"bytes,15,opt,name=next_end,json=nextEnd,proto3,oneof" json:"next_end,omitempty"`                 // its end
+	Nodes          []string               `protobuf:"bytes,16,rep,name=nodes,proto3" json:"nodes,omitempty"`                                          // whom it hits
+	Provider       *Provider              `protobuf:"bytes,17,opt,name=provider,proto3" json:"provider,omitempty"`                                    // absent: made by hand
+	OverrideSafety bool                   `protobuf:"varint,18,opt,name=override_safety,json=overrideSafety,proto3" json:"override_safety,omitempty"` // in spite of the limits
+	StartedNow     bool                   `protobuf:"varint,19,opt,name=started_now,json=startedNow,proto3" json:"started_now,omitempty"`             // it was to begin at once
+	Ended          *timestamppb.Timestamp `protobuf:"bytes,20,opt,name=ended,proto3,oneof" json:"ended,omitempty"`                                    // when it was ended or called off
+	Progress       []*WindowProgress      `protobuf:"bytes,21,rep,name=progress,proto3" json:"progress,omitempty"`                                    // how far each node is
 	unknownFields  protoimpl.UnknownFields
 	sizeCache      protoimpl.SizeCache
 }
@@ -2829,9 +2829,9 @@ func (x *Window) GetProgress() []*WindowProgress {
 
 type WindowProgress struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
-	Node          string                 `protobuf:"bytes,1,opt,name=node,proto3" json:"node,omitempty"`
-	Phase         string                 `protobuf:"bytes,2,opt,name=phase,proto3" json:"phase,omitempty"`
-	Detail        string                 `protobuf:"bytes,3,opt,name=detail,proto3" json:"detail,omitempty"`
+	Node          string                 `protobuf:"bytes,1,opt,name=node,proto3" json:"node,omitempty"`     // its name
+	Phase         string                 `protobuf:"bytes,2,opt,name=phase,proto3" json:"phase,omitempty"`   // waiting, draining, withdrawn, safe or over
+	Detail        string                 `protobuf:"bytes,3,opt,name=detail,proto3" json:"detail,omitempty"` // what it waits for, in words
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -2889,14 +2889,14 @@ func (x *WindowProgress) GetDetail() string {
 
 type Provider struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
-	Name          string                 `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
-	Account       string                 `protobuf:"bytes,2,opt,name=account,proto3" json:"account,omitempty"`
-	MaintenanceId string                 `protobuf:"bytes,3,opt,name=maintenance_id,json=maintenanceId,proto3" json:"maintenance_id,omitempty"`
-	Objects       []string               `protobuf:"bytes,4,rep,name=objects,proto3" json:"objects,omitempty"`
-	Impact        string                 `protobuf:"bytes,5,opt,name=impact,proto3" json:"impact,omitempty"`
-	Status        string                 `protobuf:"bytes,6,opt,name=status,proto3" json:"status,omitempty"`
-	Sequence      int32                  `protobuf:"varint,7,opt,name=sequence,proto3" json:"sequence,omitempty"`
-	Lacks         []string               `protobuf:"bytes,8,rep,name=lacks,proto3" json:"lacks,omitempty"`
+	Name          string                 `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`                                        // who announced the work
+	Account       string                 `protobuf:"bytes,2,opt,name=account,proto3" json:"account,omitempty"`                                  // ours at the provider
+	MaintenanceId string                 `protobuf:"bytes,3,opt,name=maintenance_id,json=maintenanceId,proto3" json:"maintenance_id,omitempty"` // the provider's own
+	Objects       []string               `protobuf:"bytes,4,rep,name=objects,proto3" json:"objects,omitempty"`                                  // circuits that it names
+	Impact        string                 `protobuf:"bytes,5,opt,name=impact,proto3" json:"impact,omitempty"`                                    // as the provider says
+	Status        string                 `protobuf:"bytes,6,opt,name=status,proto3" json:"status,omitempty"`                                    // as the provider says
+	Sequence      int32                  `protobuf:"varint,7,opt,name=sequence,proto3" json:"sequence,omitempty"`                               // which edition of the announcement
+	Lacks         []string               `protobuf:"bytes,8,rep,name=lacks,proto3" json:"lacks,omitempty"`                                      // properties that the announcement should have and has not
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -2989,16 +2989,16 @@ func (x *Provider) GetLacks() []string {
 
 type AddWindowRequest struct {
 	state          protoimpl.MessageState `protogen:"open.v1"`
-	Selector       *Selector              `protobuf:"bytes,1,opt,name=selector,proto3" json:"selector,omitempty"`
-	Start          string                 `protobuf:"bytes,2,opt,name=start,proto3" json:"start,omitempty"` // now, RFC 3339, or 2026-12-01 02:00 with zone
-	Zone           string                 `protobuf:"bytes,3,opt,name=zone,proto3" json:"zone,omitempty"`
-	Duration       *durationpb.Duration   `protobuf:"bytes,4,opt,name=duration,proto3" json:"duration,omitempty"`
-	Lead           *durationpb.Duration   `protobuf:"bytes,5,opt,name=lead,proto3" json:"lead,omitempty"`
-	Rrule          string                 `protobuf:"bytes,6,opt,name=rrule,proto3" json:"rrule,omitempty"`
-	Reason         string                 `protobuf:"bytes,7,opt,name=reason,proto3" json:"reason,omitempty"`
-	Ticket         string                 `protobuf:"bytes,8,opt,name=ticket,proto3" json:"ticket,omitempty"`
-	OverrideSafety bool                   `protobuf:"varint,9,opt,name=override_safety,json=overrideSafety,proto3" json:"override_safety,omitempty"`
-	DryRun         bool                   `protobuf:"varint,10,opt,name=dry_run,json=dryRun,proto3" json:"dry_run,omitempty"` // decide, and do nothing
+	Selector       *Selector              `protobuf:"bytes,1,opt,name=selector,proto3" json:"selector,omitempty"`                                    // for what
+	Start          string                 `protobuf:"bytes,2,opt,name=start,proto3" json:"start,omitempty"`                                          // now, RFC 3339, or 2026-12-01 02:00 with zone
+	Zone           string                 `protobuf:"bytes,3,opt,name=zone,proto3" json:"zone,omitempty"`                                            // of a start without one
+	Duration       *durationpb.Duration   `protobuf:"bytes,4,opt,name=duration,proto3" json:"duration,omitempty"`                                    // how long the work lasts
+	Lead           *durationpb.Duration   `protobuf:"bytes,5,opt,name=lead,proto3" json:"lead,omitempty"`                                            // how long before the start clients are asked to leave
+	Rrule          string                 `protobuf:"bytes,6,opt,name=rrule,proto3" json:"rrule,omitempty"`                                          // how it recurs (RFC 5545); empty: once
+	Reason         string                 `protobuf:"bytes,7,opt,name=reason,proto3" json:"reason,omitempty"`                                        // what is done, in words; needed
+	Ticket         string                 `protobuf:"bytes,8,opt,name=ticket,proto3" json:"ticket,omitempty"`                                        // of the NOC's own system; may be left out
+	OverrideSafety bool                   `protobuf:"varint,9,opt,name=override_safety,json=overrideSafety,proto3" json:"override_safety,omitempty"` // in spite of the limits; it is audited
+	DryRun         bool                   `protobuf:"varint,10,opt,name=dry_run,json=dryRun,proto3" json:"dry_run,omitempty"`                        // decide, and do nothing
 	// Of the caller's own, so that what is sent twice makes one window: a second request of the
 	// same caller with it is answered with the window of the first, or refused if it asks for
 	// something else. Empty: each request makes a window. At most 64 bytes.
@@ -3116,8 +3116,8 @@ func (x *AddWindowRequest) GetRequestId() string {
 
 type AddWindowResponse struct {
 	state    protoimpl.MessageState `protogen:"open.v1"`
-	Window   *Window                `protobuf:"bytes,1,opt,name=window,proto3" json:"window,omitempty"`
-	Warnings []string               `protobuf:"bytes,2,rep,name=warnings,proto3" json:"warnings,omitempty"`
+	Window   *Window                `protobuf:"bytes,1,opt,name=window,proto3" json:"window,omitempty"`     // as it was made
+	Warnings []string               `protobuf:"bytes,2,rep,name=warnings,proto3" json:"warnings,omitempty"` // what may not be as it was meant
 	// With dry_run: how full the nodes that go on would be, by the peaks that are expected.
 	Landings []*Landing `protobuf:"bytes,3,rep,name=landings,proto3" json:"landings,omitempty"`
 	// With dry_run: of what it cannot be said where its load lands, and why; a text for each.
@@ -3186,7 +3186,7 @@ func (x *AddWindowResponse) GetUnknownLandings() []string {
 
 type ListWindowsRequest struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
-	All           bool                   `protobuf:"varint,1,opt,name=all,proto3" json:"all,omitempty"`
+	All           bool                   `protobuf:"varint,1,opt,name=all,proto3" json:"all,omitempty"` // also those that are over
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -3230,7 +3230,7 @@ func (x *ListWindowsRequest) GetAll() bool {
 
 type ListWindowsResponse struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
-	Windows       []*Window              `protobuf:"bytes,1,rep,name=windows,proto3" json:"windows,omitempty"`
+	Windows       []*Window              `protobuf:"bytes,1,rep,name=windows,proto3" json:"windows,omitempty"` // by their next start
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -3274,7 +3274,7 @@ func (x *ListWindowsResponse) GetWindows() []*Window {
 
 type GetWindowRequest struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
-	Id            string                 `protobuf:"bytes,1,opt,name=id,proto3" json:"id,omitempty"`
+	Id            string                 `protobuf:"bytes,1,opt,name=id,proto3" json:"id,omitempty"` // of the window
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -3318,9 +3318,9 @@ func (x *GetWindowRequest) GetId() string {
 
 type EndWindowRequest struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
-	Id            string                 `protobuf:"bytes,1,opt,name=id,proto3" json:"id,omitempty"`
-	Reason        string                 `protobuf:"bytes,2,opt,name=reason,proto3" json:"reason,omitempty"`
-	Ticket        string                 `protobuf:"bytes,3,opt,name=ticket,proto3" json:"ticket,omitempty"`
+	Id            string                 `protobuf:"bytes,1,opt,name=id,proto3" json:"id,omitempty"`         // of the window
+	Reason        string                 `protobuf:"bytes,2,opt,name=reason,proto3" json:"reason,omitempty"` // for those who look later; may be left out
+	Ticket        string                 `protobuf:"bytes,3,opt,name=ticket,proto3" json:"ticket,omitempty"` // of the NOC's own system; may be left out
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -3378,9 +3378,9 @@ func (x *EndWindowRequest) GetTicket() string {
 
 type CancelWindowRequest struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
-	Id            string                 `protobuf:"bytes,1,opt,name=id,proto3" json:"id,omitempty"`
-	Reason        string                 `protobuf:"bytes,2,opt,name=reason,proto3" json:"reason,omitempty"`
-	Ticket        string                 `protobuf:"bytes,3,opt,name=ticket,proto3" json:"ticket,omitempty"`
+	Id            string                 `protobuf:"bytes,1,opt,name=id,proto3" json:"id,omitempty"`         // of the window
+	Reason        string                 `protobuf:"bytes,2,opt,name=reason,proto3" json:"reason,omitempty"` // for those who look later; may be left out
+	Ticket        string                 `protobuf:"bytes,3,opt,name=ticket,proto3" json:"ticket,omitempty"` // of the NOC's own system; may be left out
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -3438,8 +3438,8 @@ func (x *CancelWindowRequest) GetTicket() string {
 
 type ImportWindowsRequest struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
-	Name          string                 `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
-	Content       []byte                 `protobuf:"bytes,2,opt,name=content,proto3" json:"content,omitempty"`
+	Name          string                 `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`       // of the file, for error texts
+	Content       []byte                 `protobuf:"bytes,2,opt,name=content,proto3" json:"content,omitempty"` // a mail or a calendar
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -3490,8 +3490,8 @@ func (x *ImportWindowsRequest) GetContent() []byte {
 
 type ImportWindowsResponse struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
-	Proposals     []*Window              `protobuf:"bytes,1,rep,name=proposals,proto3" json:"proposals,omitempty"`
-	Problems      []*ImportProblem       `protobuf:"bytes,2,rep,name=problems,proto3" json:"problems,omitempty"`
+	Proposals     []*Window              `protobuf:"bytes,1,rep,name=proposals,proto3" json:"proposals,omitempty"` // they hold once they are confirmed
+	Problems      []*ImportProblem       `protobuf:"bytes,2,rep,name=problems,proto3" json:"problems,omitempty"`   // what was not taken
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -3542,10 +3542,10 @@ func (x *ImportWindowsResponse) GetProblems() []*ImportProblem {
 
 type ImportProblem struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
-	File          string                 `protobuf:"bytes,1,opt,name=file,proto3" json:"file,omitempty"`
-	Line          int32                  `protobuf:"varint,2,opt,name=line,proto3" json:"line,omitempty"`
-	Text          string                 `protobuf:"bytes,3,opt,name=text,proto3" json:"text,omitempty"`
-	Reason        string                 `protobuf:"bytes,4,opt,name=reason,proto3" json:"reason,omitempty"`
+	File          string                 `protobuf:"bytes,1,opt,name=file,proto3" json:"file,omitempty"`     // its name, and the part of a mail
+	Line          int32                  `protobuf:"varint,2,opt,name=line,proto3" json:"line,omitempty"`    // from 1; 0: none in particular
+	Text          string                 `protobuf:"bytes,3,opt,name=text,proto3" json:"text,omitempty"`     // what stands there
+	Reason        string                 `protobuf:"bytes,4,opt,name=reason,proto3" json:"reason,omitempty"` // why it was not taken
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -3610,11 +3610,11 @@ func (x *ImportProblem) GetReason() string {
 
 type ConfirmWindowRequest struct {
 	state          protoimpl.MessageState `protogen:"open.v1"`
-	Id             string                 `protobuf:"bytes,1,opt,name=id,proto3" json:"id,omitempty"`
-	Lead           *durationpb.Duration   `protobuf:"bytes,2,opt,name=lead,proto3" json:"lead,omitempty"`
-	Reason         string                 `protobuf:"bytes,3,opt,name=reason,proto3" json:"reason,omitempty"`
-	Ticket         string                 `protobuf:"bytes,4,opt,name=ticket,proto3" json:"ticket,omitempty"`
-	OverrideSafety bool                   `protobuf:"varint,5,opt,name=override_safety,json=overrideSafety,proto3" json:"override_safety,omitempty"`
+	Id             string                 `protobuf:"bytes,1,opt,name=id,proto3" json:"id,omitempty"`                                                // of the proposal
+	Lead           *durationpb.Duration   `protobuf:"bytes,2,opt,name=lead,proto3" json:"lead,omitempty"`                                            // in place of the proposal's; absent: as it is
+	Reason         string                 `protobuf:"bytes,3,opt,name=reason,proto3" json:"reason,omitempty"`                                        // for those who look later; needed
+	Ticket         string                 `protobuf:"bytes,4,opt,name=ticket,proto3" json:"ticket,omitempty"`                                        // of the NOC's own system; may be left out
+	OverrideSafety bool                   `protobuf:"varint,5,opt,name=override_safety,json=overrideSafety,proto3" json:"override_safety,omitempty"` // in spite of the limits; it is audited
 	unknownFields  protoimpl.UnknownFields
 	sizeCache      protoimpl.SizeCache
 }
@@ -3686,16 +3686,16 @@ func (x *ConfirmWindowRequest) GetOverrideSafety() bool {
 
 type FleetOverride struct {
 	state          protoimpl.MessageState `protogen:"open.v1"`
-	Id             string                 `protobuf:"bytes,1,opt,name=id,proto3" json:"id,omitempty"`
-	Selector       *Selector              `protobuf:"bytes,2,opt,name=selector,proto3" json:"selector,omitempty"`
-	Verb           string                 `protobuf:"bytes,3,opt,name=verb,proto3" json:"verb,omitempty"` // drain, withdraw or announce
-	Reason         string                 `protobuf:"bytes,4,opt,name=reason,proto3" json:"reason,omitempty"`
-	Ticket         string                 `protobuf:"bytes,5,opt,name=ticket,proto3" json:"ticket,omitempty"`
-	By             string                 `protobuf:"bytes,6,opt,name=by,proto3" json:"by,omitempty"`
-	Since          *timestamppb.Timestamp `protobuf:"bytes,7,opt,name=since,proto3" json:"since,omitempty"`
-	Until          *timestamppb.Timestamp `protobuf:"bytes,8,opt,name=until,proto3,oneof" json:"until,omitempty"`
-	EvenIfDead     bool                   `protobuf:"varint,9,opt,name=even_if_dead,json=evenIfDead,proto3" json:"even_if_dead,omitempty"`
-	OverrideSafety bool                   `protobuf:"varint,10,opt,name=override_safety,json=overrideSafety,proto3" json:"override_safety,omitempty"`
+	Id             string                 `protobuf:"bytes,1,opt,name=id,proto3" json:"id,omitempty"`                                                 // its name from now on
+	Selector       *Selector              `protobuf:"bytes,2,opt,name=selector,proto3" json:"selector,omitempty"`                                     // for what it is
+	Verb           string                 `protobuf:"bytes,3,opt,name=verb,proto3" json:"verb,omitempty"`                                             // drain, withdraw or announce
+	Reason         string                 `protobuf:"bytes,4,opt,name=reason,proto3" json:"reason,omitempty"`                                         // why, in words
+	Ticket         string                 `protobuf:"bytes,5,opt,name=ticket,proto3" json:"ticket,omitempty"`                                         // of the NOC's own system; may be left out
+	By             string                 `protobuf:"bytes,6,opt,name=by,proto3" json:"by,omitempty"`                                                 // who said it
+	Since          *timestamppb.Timestamp `protobuf:"bytes,7,opt,name=since,proto3" json:"since,omitempty"`                                           // when it was said
+	Until          *timestamppb.Timestamp `protobuf:"bytes,8,opt,name=until,proto3,oneof" json:"until,omitempty"`                                     // absent: until it is lifted
+	EvenIfDead     bool                   `protobuf:"varint,9,opt,name=even_if_dead,json=evenIfDead,proto3" json:"even_if_dead,omitempty"`            // of announce: over a hard failure, too
+	OverrideSafety bool                   `protobuf:"varint,10,opt,name=override_safety,json=overrideSafety,proto3" json:"override_safety,omitempty"` // in spite of the limits
 	unknownFields  protoimpl.UnknownFields
 	sizeCache      protoimpl.SizeCache
 }
@@ -3802,13 +3802,13 @@ func (x *FleetOverride) GetOverrideSafety() bool {
 
 type SetFleetOverrideRequest struct {
 	state          protoimpl.MessageState `protogen:"open.v1"`
-	Selector       *Selector              `protobuf:"bytes,1,opt,name=selector,proto3" json:"selector,omitempty"`
-	Verb           string                 `protobuf:"bytes,2,opt,name=verb,proto3" json:"verb,omitempty"`
-	Reason         string                 `protobuf:"bytes,3,opt,name=reason,proto3" json:"reason,omitempty"`
-	Ticket         string                 `protobuf:"bytes,4,opt,name=ticket,proto3" json:"ticket,omitempty"`
-	Duration       *durationpb.Duration   `protobuf:"bytes,5,opt,name=duration,proto3" json:"duration,omitempty"`
-	EvenIfDead     bool                   `protobuf:"varint,6,opt,name=even_if_dead,json=evenIfDead,proto3" json:"even_if_dead,omitempty"`
-	OverrideSafety bool                   `protobuf:"varint,7,opt,name=override_safety,json=overrideSafety,proto3" json:"override_safety,omitempty"`
+	Selector       *Selector              `protobuf:"bytes,1,opt,name=selector,proto3" json:"selector,omitempty"`                                    // for what
+	Verb           string                 `protobuf:"bytes,2,opt,name=verb,proto3" json:"verb,omitempty"`                                            // drain, withdraw or announce
+	Reason         string                 `protobuf:"bytes,3,opt,name=reason,proto3" json:"reason,omitempty"`                                        // why, in words; needed
+	Ticket         string                 `protobuf:"bytes,4,opt,name=ticket,proto3" json:"ticket,omitempty"`                                        // of the NOC's own system; may be left out
+	Duration       *durationpb.Duration   `protobuf:"bytes,5,opt,name=duration,proto3" json:"duration,omitempty"`                                    // absent: until it is lifted
+	EvenIfDead     bool                   `protobuf:"varint,6,opt,name=even_if_dead,json=evenIfDead,proto3" json:"even_if_dead,omitempty"`           // of announce: over a hard failure, too
+	OverrideSafety bool                   `protobuf:"varint,7,opt,name=override_safety,json=overrideSafety,proto3" json:"override_safety,omitempty"` // in spite of the limits; it is audited, and needs a duration
 	unknownFields  protoimpl.UnknownFields
 	sizeCache      protoimpl.SizeCache
 }
@@ -3894,9 +3894,9 @@ func (x *SetFleetOverrideRequest) GetOverrideSafety() bool {
 
 type ClearFleetOverrideRequest struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
-	Id            string                 `protobuf:"bytes,1,opt,name=id,proto3" json:"id,omitempty"`
-	Reason        string                 `protobuf:"bytes,2,opt,name=reason,proto3" json:"reason,omitempty"`
-	Ticket        string                 `protobuf:"bytes,3,opt,name=ticket,proto3" json:"ticket,omitempty"`
+	Id            string                 `protobuf:"bytes,1,opt,name=id,proto3" json:"id,omitempty"`         // of the override
+	Reason        string                 `protobuf:"bytes,2,opt,name=reason,proto3" json:"reason,omitempty"` // for those who look later; needed
+	Ticket        string                 `protobuf:"bytes,3,opt,name=ticket,proto3" json:"ticket,omitempty"` // of the NOC's own system; may be left out
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -3990,7 +3990,7 @@ func (*ListFleetOverridesRequest) Descriptor() ([]byte, []int) {
 
 type ListFleetOverridesResponse struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
-	Overrides     []*FleetOverride       `protobuf:"bytes,1,rep,name=overrides,proto3" json:"overrides,omitempty"`
+	Overrides     []*FleetOverride       `protobuf:"bytes,1,rep,name=overrides,proto3" json:"overrides,omitempty"` // those in force
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -4070,17 +4070,17 @@ func (*GetFleetRequest) Descriptor() ([]byte, []int) {
 
 type FleetStatus struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
-	At            *timestamppb.Timestamp `protobuf:"bytes,1,opt,name=at,proto3" json:"at,omitempty"`
-	Frozen        bool                   `protobuf:"varint,2,opt,name=frozen,proto3" json:"frozen,omitempty"`
-	FrozenReason  string                 `protobuf:"bytes,3,opt,name=frozen_reason,json=frozenReason,proto3" json:"frozen_reason,omitempty"`
-	Services      []*FleetService        `protobuf:"bytes,4,rep,name=services,proto3" json:"services,omitempty"`
-	Grants        []*Grant               `protobuf:"bytes,5,rep,name=grants,proto3" json:"grants,omitempty"`
-	Nodes         []*Node                `protobuf:"bytes,6,rep,name=nodes,proto3" json:"nodes,omitempty"`
-	Connected     int32                  `protobuf:"varint,7,opt,name=connected,proto3" json:"connected,omitempty"`
-	Summary       string                 `protobuf:"bytes,8,opt,name=summary,proto3" json:"summary,omitempty"` // one sentence: what is going on
-	Overrides     []*FleetOverride       `protobuf:"bytes,9,rep,name=overrides,proto3" json:"overrides,omitempty"`
-	Views         []*OutsideView         `protobuf:"bytes,10,rep,name=views,proto3" json:"views,omitempty"`
-	Warnings      []string               `protobuf:"bytes,11,rep,name=warnings,proto3" json:"warnings,omitempty"` // what the nodes' configurations do to each other
+	At            *timestamppb.Timestamp `protobuf:"bytes,1,opt,name=at,proto3" json:"at,omitempty"`                                         // the moment that it is of
+	Frozen        bool                   `protobuf:"varint,2,opt,name=frozen,proto3" json:"frozen,omitempty"`                                // nothing changes but for hard failures
+	FrozenReason  string                 `protobuf:"bytes,3,opt,name=frozen_reason,json=frozenReason,proto3" json:"frozen_reason,omitempty"` // why; empty: it is not frozen
+	Services      []*FleetService        `protobuf:"bytes,4,rep,name=services,proto3" json:"services,omitempty"`                             // each over all nodes
+	Grants        []*Grant               `protobuf:"bytes,5,rep,name=grants,proto3" json:"grants,omitempty"`                                 // that are not given back
+	Nodes         []*Node                `protobuf:"bytes,6,rep,name=nodes,proto3" json:"nodes,omitempty"`                                   // all, by name
+	Connected     int32                  `protobuf:"varint,7,opt,name=connected,proto3" json:"connected,omitempty"`                          // how many nodes speak to a centre
+	Summary       string                 `protobuf:"bytes,8,opt,name=summary,proto3" json:"summary,omitempty"`                               // one sentence: what is going on
+	Overrides     []*FleetOverride       `protobuf:"bytes,9,rep,name=overrides,proto3" json:"overrides,omitempty"`                           // those in force
+	Views         []*OutsideView         `protobuf:"bytes,10,rep,name=views,proto3" json:"views,omitempty"`                                  // from outside
+	Warnings      []string               `protobuf:"bytes,11,rep,name=warnings,proto3" json:"warnings,omitempty"`                            // what the nodes' configurations do to each other
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -4195,8 +4195,8 @@ func (x *FleetStatus) GetWarnings() []string {
 // OutsideView is a router that tells the centre by BMP which routes it has.
 type OutsideView struct {
 	state     protoimpl.MessageState `protogen:"open.v1"`
-	Name      string                 `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
-	Connected bool                   `protobuf:"varint,2,opt,name=connected,proto3" json:"connected,omitempty"`
+	Name      string                 `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`            // its name in the configuration
+	Connected bool                   `protobuf:"varint,2,opt,name=connected,proto3" json:"connected,omitempty"` // it speaks to this centre
 	// Since when it is connected, or is not; absent: it never was.
 	Since  *timestamppb.Timestamp `protobuf:"bytes,3,opt,name=since,proto3,oneof" json:"since,omitempty"`
 	Reason string                 `protobuf:"bytes,4,opt,name=reason,proto3" json:"reason,omitempty"` // why it is not
@@ -4297,11 +4297,11 @@ func (x *OutsideView) GetSees() []string {
 
 type FleetService struct {
 	state             protoimpl.MessageState `protogen:"open.v1"`
-	Name              string                 `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
-	MinAnnouncing     int32                  `protobuf:"varint,2,opt,name=min_announcing,json=minAnnouncing,proto3" json:"min_announcing,omitempty"`
-	MaxWithdrawn      float64                `protobuf:"fixed64,3,opt,name=max_withdrawn,json=maxWithdrawn,proto3" json:"max_withdrawn,omitempty"`
-	Announcing        int32                  `protobuf:"varint,4,opt,name=announcing,proto3" json:"announcing,omitempty"`
-	Nodes             int32                  `protobuf:"varint,5,opt,name=nodes,proto3" json:"nodes,omitempty"`
+	Name              string                 `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`                                                      // its name
+	MinAnnouncing     int32                  `protobuf:"varint,2,opt,name=min_announcing,json=minAnnouncing,proto3" json:"min_announcing,omitempty"`              // how many nodes must announce
+	MaxWithdrawn      float64                `protobuf:"fixed64,3,opt,name=max_withdrawn,json=maxWithdrawn,proto3" json:"max_withdrawn,omitempty"`                // share of the capacity that may be away, 0..1
+	Announcing        int32                  `protobuf:"varint,4,opt,name=announcing,proto3" json:"announcing,omitempty"`                                         // how many nodes do
+	Nodes             int32                  `protobuf:"varint,5,opt,name=nodes,proto3" json:"nodes,omitempty"`                                                   // how many have it
 	Capacity          float64                `protobuf:"fixed64,6,opt,name=capacity,proto3" json:"capacity,omitempty"`                                            // bit/s announced
 	Load              float64                `protobuf:"fixed64,7,opt,name=load,proto3" json:"load,omitempty"`                                                    // bit/s
 	WithdrawnCapacity float64                `protobuf:"fixed64,8,opt,name=withdrawn_capacity,json=withdrawnCapacity,proto3" json:"withdrawn_capacity,omitempty"` // share of all, 0..1
@@ -4405,16 +4405,16 @@ func (x *FleetService) GetMayWithdraw() int32 {
 
 type Grant struct {
 	state          protoimpl.MessageState `protogen:"open.v1"`
-	Id             string                 `protobuf:"bytes,1,opt,name=id,proto3" json:"id,omitempty"`
-	Node           string                 `protobuf:"bytes,2,opt,name=node,proto3" json:"node,omitempty"`
-	Service        string                 `protobuf:"bytes,3,opt,name=service,proto3" json:"service,omitempty"`
-	Kind           string                 `protobuf:"bytes,4,opt,name=kind,proto3" json:"kind,omitempty"`
-	Window         string                 `protobuf:"bytes,5,opt,name=window,proto3" json:"window,omitempty"`
-	Issued         *timestamppb.Timestamp `protobuf:"bytes,6,opt,name=issued,proto3" json:"issued,omitempty"`
-	Ttl            *durationpb.Duration   `protobuf:"bytes,7,opt,name=ttl,proto3" json:"ttl,omitempty"`
-	State          string                 `protobuf:"bytes,8,opt,name=state,proto3" json:"state,omitempty"` // offered, held, returning, revoked
-	Revision       uint64                 `protobuf:"varint,9,opt,name=revision,proto3" json:"revision,omitempty"`
-	OverrideSafety bool                   `protobuf:"varint,10,opt,name=override_safety,json=overrideSafety,proto3" json:"override_safety,omitempty"`
+	Id             string                 `protobuf:"bytes,1,opt,name=id,proto3" json:"id,omitempty"`                                                 // chosen by the node
+	Node           string                 `protobuf:"bytes,2,opt,name=node,proto3" json:"node,omitempty"`                                             // who has it
+	Service        string                 `protobuf:"bytes,3,opt,name=service,proto3" json:"service,omitempty"`                                       // of which service
+	Kind           string                 `protobuf:"bytes,4,opt,name=kind,proto3" json:"kind,omitempty"`                                             // window, load, soft_failure or override
+	Window         string                 `protobuf:"bytes,5,opt,name=window,proto3" json:"window,omitempty"`                                         // of kind window
+	Issued         *timestamppb.Timestamp `protobuf:"bytes,6,opt,name=issued,proto3" json:"issued,omitempty"`                                         // when it was given
+	Ttl            *durationpb.Duration   `protobuf:"bytes,7,opt,name=ttl,proto3" json:"ttl,omitempty"`                                               // how long the node may act on it from when it was sent
+	State          string                 `protobuf:"bytes,8,opt,name=state,proto3" json:"state,omitempty"`                                           // offered, held, returning, revoked
+	Revision       uint64                 `protobuf:"varint,9,opt,name=revision,proto3" json:"revision,omitempty"`                                    // of the store, when it changed last
+	OverrideSafety bool                   `protobuf:"varint,10,opt,name=override_safety,json=overrideSafety,proto3" json:"override_safety,omitempty"` // it was given in spite of the limits
 	unknownFields  protoimpl.UnknownFields
 	sizeCache      protoimpl.SizeCache
 }
@@ -4557,7 +4557,7 @@ func (*ListGrantsRequest) Descriptor() ([]byte, []int) {
 
 type ListGrantsResponse struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
-	Grants        []*Grant               `protobuf:"bytes,1,rep,name=grants,proto3" json:"grants,omitempty"`
+	Grants        []*Grant               `protobuf:"bytes,1,rep,name=grants,proto3" json:"grants,omitempty"` // that are not given back
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -4601,10 +4601,10 @@ func (x *ListGrantsResponse) GetGrants() []*Grant {
 
 type RevokeGrantRequest struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
-	Id            string                 `protobuf:"bytes,1,opt,name=id,proto3" json:"id,omitempty"`
-	Reason        string                 `protobuf:"bytes,2,opt,name=reason,proto3" json:"reason,omitempty"`
-	Ticket        string                 `protobuf:"bytes,3,opt,name=ticket,proto3" json:"ticket,omitempty"`
-	Node          string                 `protobuf:"bytes,4,opt,name=node,proto3" json:"node,omitempty"` // whose grant it is; needed where several nodes have one of this id
+	Id            string                 `protobuf:"bytes,1,opt,name=id,proto3" json:"id,omitempty"`         // of the grant
+	Reason        string                 `protobuf:"bytes,2,opt,name=reason,proto3" json:"reason,omitempty"` // for those who look later; needed
+	Ticket        string                 `protobuf:"bytes,3,opt,name=ticket,proto3" json:"ticket,omitempty"` // of the NOC's own system; may be left out
+	Node          string                 `protobuf:"bytes,4,opt,name=node,proto3" json:"node,omitempty"`     // whose grant it is; needed where several nodes have one of this id
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -4669,8 +4669,8 @@ func (x *RevokeGrantRequest) GetNode() string {
 
 type FreezeRequest struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
-	Reason        string                 `protobuf:"bytes,1,opt,name=reason,proto3" json:"reason,omitempty"`
-	Ticket        string                 `protobuf:"bytes,2,opt,name=ticket,proto3" json:"ticket,omitempty"`
+	Reason        string                 `protobuf:"bytes,1,opt,name=reason,proto3" json:"reason,omitempty"` // why, in words; needed
+	Ticket        string                 `protobuf:"bytes,2,opt,name=ticket,proto3" json:"ticket,omitempty"` // of the NOC's own system; may be left out
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -4721,8 +4721,8 @@ func (x *FreezeRequest) GetTicket() string {
 
 type ThawRequest struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
-	Reason        string                 `protobuf:"bytes,1,opt,name=reason,proto3" json:"reason,omitempty"`
-	Ticket        string                 `protobuf:"bytes,2,opt,name=ticket,proto3" json:"ticket,omitempty"`
+	Reason        string                 `protobuf:"bytes,1,opt,name=reason,proto3" json:"reason,omitempty"` // for those who look later; needed
+	Ticket        string                 `protobuf:"bytes,2,opt,name=ticket,proto3" json:"ticket,omitempty"` // of the NOC's own system; may be left out
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -4773,7 +4773,7 @@ func (x *ThawRequest) GetTicket() string {
 
 type PlanRequest struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
-	Drain         []string               `protobuf:"bytes,1,rep,name=drain,proto3" json:"drain,omitempty"`
+	Drain         []string               `protobuf:"bytes,1,rep,name=drain,proto3" json:"drain,omitempty"` // nodes
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -4817,10 +4817,10 @@ func (x *PlanRequest) GetDrain() []string {
 
 type PlanResponse struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
-	Allowed       bool                   `protobuf:"varint,1,opt,name=allowed,proto3" json:"allowed,omitempty"`
-	Reason        string                 `protobuf:"bytes,2,opt,name=reason,proto3" json:"reason,omitempty"`
-	Limit         string                 `protobuf:"bytes,3,opt,name=limit,proto3" json:"limit,omitempty"`
-	Landings      []*Landing             `protobuf:"bytes,4,rep,name=landings,proto3" json:"landings,omitempty"`
+	Allowed       bool                   `protobuf:"varint,1,opt,name=allowed,proto3" json:"allowed,omitempty"`  // the limits would let them go
+	Reason        string                 `protobuf:"bytes,2,opt,name=reason,proto3" json:"reason,omitempty"`     // why not, in words
+	Limit         string                 `protobuf:"bytes,3,opt,name=limit,proto3" json:"limit,omitempty"`       // which limit refuses; empty: none
+	Landings      []*Landing             `protobuf:"bytes,4,rep,name=landings,proto3" json:"landings,omitempty"` // how full the others would be, the fullest first
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -4885,9 +4885,9 @@ func (x *PlanResponse) GetLandings() []*Landing {
 
 type Landing struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
-	Node          string                 `protobuf:"bytes,1,opt,name=node,proto3" json:"node,omitempty"`
-	Utilization   float64                `protobuf:"fixed64,2,opt,name=utilization,proto3" json:"utilization,omitempty"`
-	WouldBe       float64                `protobuf:"fixed64,3,opt,name=would_be,json=wouldBe,proto3" json:"would_be,omitempty"`
+	Node          string                 `protobuf:"bytes,1,opt,name=node,proto3" json:"node,omitempty"`                        // its name
+	Utilization   float64                `protobuf:"fixed64,2,opt,name=utilization,proto3" json:"utilization,omitempty"`        // before, in shares of its capacity
+	WouldBe       float64                `protobuf:"fixed64,3,opt,name=would_be,json=wouldBe,proto3" json:"would_be,omitempty"` // after it
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -4945,7 +4945,7 @@ func (x *Landing) GetWouldBe() float64 {
 
 type HistoryRequest struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
-	At            *timestamppb.Timestamp `protobuf:"bytes,1,opt,name=at,proto3" json:"at,omitempty"`
+	At            *timestamppb.Timestamp `protobuf:"bytes,1,opt,name=at,proto3" json:"at,omitempty"` // the moment in question
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -4989,19 +4989,19 @@ func (x *HistoryRequest) GetAt() *timestamppb.Timestamp {
 
 type AuditRecord struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
-	Number        uint64                 `protobuf:"varint,1,opt,name=number,proto3" json:"number,omitempty"`
-	At            *timestamppb.Timestamp `protobuf:"bytes,2,opt,name=at,proto3" json:"at,omitempty"`
-	Who           string                 `protobuf:"bytes,3,opt,name=who,proto3" json:"who,omitempty"`
-	Role          string                 `protobuf:"bytes,4,opt,name=role,proto3" json:"role,omitempty"`
-	Method        string                 `protobuf:"bytes,5,opt,name=method,proto3" json:"method,omitempty"`
-	Target        string                 `protobuf:"bytes,6,opt,name=target,proto3" json:"target,omitempty"`
-	Reason        string                 `protobuf:"bytes,7,opt,name=reason,proto3" json:"reason,omitempty"`
-	Ticket        string                 `protobuf:"bytes,8,opt,name=ticket,proto3" json:"ticket,omitempty"`
+	Number        uint64                 `protobuf:"varint,1,opt,name=number,proto3" json:"number,omitempty"`  // from 1, without gaps
+	At            *timestamppb.Timestamp `protobuf:"bytes,2,opt,name=at,proto3" json:"at,omitempty"`           // by the centre's clock
+	Who           string                 `protobuf:"bytes,3,opt,name=who,proto3" json:"who,omitempty"`         // such as noc/anna
+	Role          string                 `protobuf:"bytes,4,opt,name=role,proto3" json:"role,omitempty"`       // viewer, operator, admin or edge
+	Method        string                 `protobuf:"bytes,5,opt,name=method,proto3" json:"method,omitempty"`   // of this API, or of the centre
+	Target        string                 `protobuf:"bytes,6,opt,name=target,proto3" json:"target,omitempty"`   // what it was done to
+	Reason        string                 `protobuf:"bytes,7,opt,name=reason,proto3" json:"reason,omitempty"`   // as it was given
+	Ticket        string                 `protobuf:"bytes,8,opt,name=ticket,proto3" json:"ticket,omitempty"`   // as it was given
 	Outcome       string                 `protobuf:"bytes,9,opt,name=outcome,proto3" json:"outcome,omitempty"` // done, refused, denied
-	Detail        string                 `protobuf:"bytes,10,opt,name=detail,proto3" json:"detail,omitempty"`
-	Before        string                 `protobuf:"bytes,11,opt,name=before,proto3" json:"before,omitempty"` // JSON
-	After         string                 `protobuf:"bytes,12,opt,name=after,proto3" json:"after,omitempty"`   // JSON
-	Hash          string                 `protobuf:"bytes,13,opt,name=hash,proto3" json:"hash,omitempty"`
+	Detail        string                 `protobuf:"bytes,10,opt,name=detail,proto3" json:"detail,omitempty"`  // what came of it, in words
+	Before        string                 `protobuf:"bytes,11,opt,name=before,proto3" json:"before,omitempty"`  // JSON
+	After         string                 `protobuf:"bytes,12,opt,name=after,proto3" json:"after,omitempty"`    // JSON
+	Hash          string                 `protobuf:"bytes,13,opt,name=hash,proto3" json:"hash,omitempty"`      // over this record and the hash of the one before
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -5129,9 +5129,9 @@ func (x *AuditRecord) GetHash() string {
 
 type ListAuditRequest struct {
 	state  protoimpl.MessageState `protogen:"open.v1"`
-	Limit  int32                  `protobuf:"varint,1,opt,name=limit,proto3" json:"limit,omitempty"` // 0: 100, newest first
-	Who    string                 `protobuf:"bytes,2,opt,name=who,proto3" json:"who,omitempty"`
-	Target string                 `protobuf:"bytes,3,opt,name=target,proto3" json:"target,omitempty"`
+	Limit  int32                  `protobuf:"varint,1,opt,name=limit,proto3" json:"limit,omitempty"`   // 0: 100, newest first
+	Who    string                 `protobuf:"bytes,2,opt,name=who,proto3" json:"who,omitempty"`        // exactly; empty: anybody
+	Target string                 `protobuf:"bytes,3,opt,name=target,proto3" json:"target,omitempty"`  // exactly; empty: anything
 	Before uint64                 `protobuf:"varint,4,opt,name=before,proto3" json:"before,omitempty"` // number
 	// Not 0: records with this number and those after it, oldest first, whatever who, target
 	// and before say.
@@ -5207,7 +5207,7 @@ func (x *ListAuditRequest) GetFrom() uint64 {
 
 type ListAuditResponse struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
-	Records       []*AuditRecord         `protobuf:"bytes,1,rep,name=records,proto3" json:"records,omitempty"`
+	Records       []*AuditRecord         `protobuf:"bytes,1,rep,name=records,proto3" json:"records,omitempty"` // in the order that was asked for
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -5287,14 +5287,14 @@ func (*VerifyAuditRequest) Descriptor() ([]byte, []int) {
 
 type VerifyAuditResponse struct {
 	state    protoimpl.MessageState `protogen:"open.v1"`
-	Ok       bool                   `protobuf:"varint,1,opt,name=ok,proto3" json:"ok,omitempty"`
-	Records  uint64                 `protobuf:"varint,2,opt,name=records,proto3" json:"records,omitempty"`
-	BrokenAt uint64                 `protobuf:"varint,3,opt,name=broken_at,json=brokenAt,proto3" json:"broken_at,omitempty"`
-	Detail   string                 `protobuf:"bytes,4,opt,name=detail,proto3" json:"detail,omitempty"`
+	Ok       bool                   `protobuf:"varint,1,opt,name=ok,proto3" json:"ok,omitempty"`                             // the chain is whole
+	Records  uint64                 `protobuf:"varint,2,opt,name=records,proto3" json:"records,omitempty"`                   // that are as they were written, from the first that is kept on
+	BrokenAt uint64                 `protobuf:"varint,3,opt,name=broken_at,json=brokenAt,proto3" json:"broken_at,omitempty"` // number of the first record that is not; 0: there is none
+	Detail   string                 `protobuf:"bytes,4,opt,name=detail,proto3" json:"detail,omitempty"`                      // what is wrong with it
 	// The last record that was pruned: its number, its hash, and when that was. 0: none.
 	Pruned     uint64                 `protobuf:"varint,5,opt,name=pruned,proto3" json:"pruned,omitempty"`
-	PrunedHash string                 `protobuf:"bytes,6,opt,name=pruned_hash,json=prunedHash,proto3" json:"pruned_hash,omitempty"`
-	PrunedAt   *timestamppb.Timestamp `protobuf:"bytes,7,opt,name=pruned_at,json=prunedAt,proto3" json:"pruned_at,omitempty"`
+	PrunedHash string                 `protobuf:"bytes,6,opt,name=pruned_hash,json=prunedHash,proto3" json:"pruned_hash,omitempty"` // its hash
+	PrunedAt   *timestamppb.Timestamp `protobuf:"bytes,7,opt,name=pruned_at,json=prunedAt,proto3" json:"pruned_at,omitempty"`       // when it was pruned
 	// Of the last record, to be noted elsewhere; empty if the chain is broken.
 	HeadHash      string `protobuf:"bytes,8,opt,name=head_hash,json=headHash,proto3" json:"head_hash,omitempty"`
 	unknownFields protoimpl.UnknownFields
@@ -5425,7 +5425,7 @@ func (*BackupRequest) Descriptor() ([]byte, []int) {
 
 type BackupPart struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
-	Data          []byte                 `protobuf:"bytes,1,opt,name=data,proto3" json:"data,omitempty"`
+	Data          []byte                 `protobuf:"bytes,1,opt,name=data,proto3" json:"data,omitempty"` // the parts make one file
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }

@@ -66,17 +66,17 @@ func (*StatusRequest) Descriptor() ([]byte, []int) {
 
 type StatusResponse struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
-	Node          string                 `protobuf:"bytes,1,opt,name=node,proto3" json:"node,omitempty"`
-	Central       string                 `protobuf:"bytes,2,opt,name=central,proto3" json:"central,omitempty"` // none, connected or away
-	Services      []*Service             `protobuf:"bytes,3,rep,name=services,proto3" json:"services,omitempty"`
-	Version       string                 `protobuf:"bytes,4,opt,name=version,proto3" json:"version,omitempty"`
-	Started       *timestamppb.Timestamp `protobuf:"bytes,5,opt,name=started,proto3" json:"started,omitempty"`
+	Node          string                 `protobuf:"bytes,1,opt,name=node,proto3" json:"node,omitempty"`                                     // The node's name
+	Central       string                 `protobuf:"bytes,2,opt,name=central,proto3" json:"central,omitempty"`                               // none, connected or away
+	Services      []*Service             `protobuf:"bytes,3,rep,name=services,proto3" json:"services,omitempty"`                             // In the order of the configuration
+	Version       string                 `protobuf:"bytes,4,opt,name=version,proto3" json:"version,omitempty"`                               // Of the daemon
+	Started       *timestamppb.Timestamp `protobuf:"bytes,5,opt,name=started,proto3" json:"started,omitempty"`                               // When the daemon started
 	PendingApply  *PendingApply          `protobuf:"bytes,6,opt,name=pending_apply,json=pendingApply,proto3" json:"pending_apply,omitempty"` // absent: none is pending
-	Warnings      []string               `protobuf:"bytes,7,rep,name=warnings,proto3" json:"warnings,omitempty"`
-	WayBack       *WayBack               `protobuf:"bytes,8,opt,name=way_back,json=wayBack,proto3" json:"way_back,omitempty"`
-	LoadMode      string                 `protobuf:"bytes,9,opt,name=load_mode,json=loadMode,proto3" json:"load_mode,omitempty"` // the controller: off, threshold, curve, damped or pi
-	Links         []*Link                `protobuf:"bytes,10,rep,name=links,proto3" json:"links,omitempty"`                      // in the order of the configuration
-	Pins          []*Pin                 `protobuf:"bytes,11,rep,name=pins,proto3" json:"pins,omitempty"`                        // operators' words on rungs
+	Warnings      []string               `protobuf:"bytes,7,rep,name=warnings,proto3" json:"warnings,omitempty"`                             // Of the configuration that runs
+	WayBack       *WayBack               `protobuf:"bytes,8,opt,name=way_back,json=wayBack,proto3" json:"way_back,omitempty"`                // Whether replies find a way
+	LoadMode      string                 `protobuf:"bytes,9,opt,name=load_mode,json=loadMode,proto3" json:"load_mode,omitempty"`             // the controller: off, threshold, curve, damped or pi
+	Links         []*Link                `protobuf:"bytes,10,rep,name=links,proto3" json:"links,omitempty"`                                  // in the order of the configuration
+	Pins          []*Pin                 `protobuf:"bytes,11,rep,name=pins,proto3" json:"pins,omitempty"`                                    // operators' words on rungs
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -190,9 +190,9 @@ func (x *StatusResponse) GetPins() []*Pin {
 
 type WayBack struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
-	Required      bool                   `protobuf:"varint,1,opt,name=required,proto3" json:"required,omitempty"`
-	Ipv4          string                 `protobuf:"bytes,2,opt,name=ipv4,proto3" json:"ipv4,omitempty"` // up, down or unknown
-	Ipv6          string                 `protobuf:"bytes,3,opt,name=ipv6,proto3" json:"ipv6,omitempty"`
+	Required      bool                   `protobuf:"varint,1,opt,name=required,proto3" json:"required,omitempty"` // `way_back.require` is `default`
+	Ipv4          string                 `protobuf:"bytes,2,opt,name=ipv4,proto3" json:"ipv4,omitempty"`          // up, down or unknown
+	Ipv6          string                 `protobuf:"bytes,3,opt,name=ipv6,proto3" json:"ipv6,omitempty"`          // The same for IPv6
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -250,7 +250,7 @@ func (x *WayBack) GetIpv6() string {
 
 type PendingApply struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
-	RevertsAt     *timestamppb.Timestamp `protobuf:"bytes,1,opt,name=reverts_at,json=revertsAt,proto3" json:"reverts_at,omitempty"`
+	RevertsAt     *timestamppb.Timestamp `protobuf:"bytes,1,opt,name=reverts_at,json=revertsAt,proto3" json:"reverts_at,omitempty"` // When the node goes back unless it is confirmed
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -294,14 +294,14 @@ func (x *PendingApply) GetRevertsAt() *timestamppb.Timestamp {
 
 type Service struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
-	Name          string                 `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
-	State         string                 `protobuf:"bytes,2,opt,name=state,proto3" json:"state,omitempty"`   // announced, steered, draining or withdrawn
-	Reason        string                 `protobuf:"bytes,3,opt,name=reason,proto3" json:"reason,omitempty"` // normal, load, soft_failure, fleet_limit, hard_failure, maintenance or override
-	Detail        string                 `protobuf:"bytes,4,opt,name=detail,proto3" json:"detail,omitempty"`
-	Since         *timestamppb.Timestamp `protobuf:"bytes,5,opt,name=since,proto3" json:"since,omitempty"`
-	Checks        []*Check               `protobuf:"bytes,6,rep,name=checks,proto3" json:"checks,omitempty"`
-	Neighbors     []*Neighbor            `protobuf:"bytes,7,rep,name=neighbors,proto3" json:"neighbors,omitempty"`
-	Overrides     []*Override            `protobuf:"bytes,8,rep,name=overrides,proto3" json:"overrides,omitempty"`
+	Name          string                 `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`           // The service's name
+	State         string                 `protobuf:"bytes,2,opt,name=state,proto3" json:"state,omitempty"`         // announced, steered, draining or withdrawn
+	Reason        string                 `protobuf:"bytes,3,opt,name=reason,proto3" json:"reason,omitempty"`       // normal, load, soft_failure, fleet_limit, hard_failure, maintenance or override
+	Detail        string                 `protobuf:"bytes,4,opt,name=detail,proto3" json:"detail,omitempty"`       // In words, with what differs at some neighbours
+	Since         *timestamppb.Timestamp `protobuf:"bytes,5,opt,name=since,proto3" json:"since,omitempty"`         // When state or reason last changed
+	Checks        []*Check               `protobuf:"bytes,6,rep,name=checks,proto3" json:"checks,omitempty"`       // In the order of the configuration
+	Neighbors     []*Neighbor            `protobuf:"bytes,7,rep,name=neighbors,proto3" json:"neighbors,omitempty"` // The neighbours that get the service
+	Overrides     []*Override            `protobuf:"bytes,8,rep,name=overrides,proto3" json:"overrides,omitempty"` // What operators have said of it
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -394,13 +394,13 @@ func (x *Service) GetOverrides() []*Override {
 
 type Check struct {
 	state           protoimpl.MessageState `protogen:"open.v1"`
-	Name            string                 `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
-	Up              bool                   `protobuf:"varint,2,opt,name=up,proto3" json:"up,omitempty"`
-	Last            *timestamppb.Timestamp `protobuf:"bytes,3,opt,name=last,proto3,oneof" json:"last,omitempty"` // end of the last probe
-	Error           string                 `protobuf:"bytes,4,opt,name=error,proto3" json:"error,omitempty"`
-	Scope           string                 `protobuf:"bytes,5,opt,name=scope,proto3" json:"scope,omitempty"` // hard or soft
-	DurationSeconds float64                `protobuf:"fixed64,6,opt,name=duration_seconds,json=durationSeconds,proto3" json:"duration_seconds,omitempty"`
-	Observing       bool                   `protobuf:"varint,7,opt,name=observing,proto3" json:"observing,omitempty"` // a reload added it; it does not count before it has passed
+	Name            string                 `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`                                                // The check's name
+	Up              bool                   `protobuf:"varint,2,opt,name=up,proto3" json:"up,omitempty"`                                                   // Its verdict
+	Last            *timestamppb.Timestamp `protobuf:"bytes,3,opt,name=last,proto3,oneof" json:"last,omitempty"`                                          // end of the last probe
+	Error           string                 `protobuf:"bytes,4,opt,name=error,proto3" json:"error,omitempty"`                                              // Why the last probe failed; empty: it passed. It may fail while the verdict still stands
+	Scope           string                 `protobuf:"bytes,5,opt,name=scope,proto3" json:"scope,omitempty"`                                              // hard or soft
+	DurationSeconds float64                `protobuf:"fixed64,6,opt,name=duration_seconds,json=durationSeconds,proto3" json:"duration_seconds,omitempty"` // How long the last probe took
+	Observing       bool                   `protobuf:"varint,7,opt,name=observing,proto3" json:"observing,omitempty"`                                     // a reload added it; it does not count before it has passed
 	unknownFields   protoimpl.UnknownFields
 	sizeCache       protoimpl.SizeCache
 }
@@ -485,24 +485,25 @@ func (x *Check) GetObserving() bool {
 }
 
 type Neighbor struct {
-	state           protoimpl.MessageState `protogen:"open.v1"`
-	Name            string                 `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
-	Session         string                 `protobuf:"bytes,2,opt,name=session,proto3" json:"session,omitempty"` // idle, connect, opensent, openconfirm or established
-	Rung            int32                  `protobuf:"varint,3,opt,name=rung,proto3" json:"rung,omitempty"`
-	Rungs           int32                  `protobuf:"varint,4,opt,name=rungs,proto3" json:"rungs,omitempty"` // how many the ladder has, rung 0 not counted
-	Shed            float64                `protobuf:"fixed64,5,opt,name=shed,proto3" json:"shed,omitempty"`  // what the rung is believed to shed of the neighbor's traffic, 0..1
-	Link            *Link                  `protobuf:"bytes,6,opt,name=link,proto3" json:"link,omitempty"`    // absent: the neighbour names none
+	state   protoimpl.MessageState `protogen:"open.v1"`
+	Name    string                 `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`       // The neighbour's name
+	Session string                 `protobuf:"bytes,2,opt,name=session,proto3" json:"session,omitempty"` // idle, connect, opensent, openconfirm or established
+	Rung    int32                  `protobuf:"varint,3,opt,name=rung,proto3" json:"rung,omitempty"`      // The rung that the service is at; 0: as configured
+	Rungs   int32                  `protobuf:"varint,4,opt,name=rungs,proto3" json:"rungs,omitempty"`    // how many the ladder has, rung 0 not counted
+	Shed    float64                `protobuf:"fixed64,5,opt,name=shed,proto3" json:"shed,omitempty"`     // what the rung is believed to shed of the neighbor's traffic, 0..1
+	Link    *Link                  `protobuf:"bytes,6,opt,name=link,proto3" json:"link,omitempty"`       // absent: the neighbour names none
+	// The most that routers of the neighbour's AS may hold against one of our prefixes, in points of the maker that is nearest to suppressing it
 	FlapPenalty     float64                `protobuf:"fixed64,7,opt,name=flap_penalty,json=flapPenalty,proto3" json:"flap_penalty,omitempty"`
-	Routes          []*Route               `protobuf:"bytes,8,rep,name=routes,proto3" json:"routes,omitempty"` // as written to the neighbour's socket
-	State           string                 `protobuf:"bytes,9,opt,name=state,proto3" json:"state,omitempty"`   // of this service at this neighbour
-	Reason          string                 `protobuf:"bytes,10,opt,name=reason,proto3" json:"reason,omitempty"`
-	Detail          string                 `protobuf:"bytes,11,opt,name=detail,proto3" json:"detail,omitempty"`
-	Settled         bool                   `protobuf:"varint,12,opt,name=settled,proto3" json:"settled,omitempty"` // what is wanted, and nothing else, stands there
-	SessionSince    *timestamppb.Timestamp `protobuf:"bytes,13,opt,name=session_since,json=sessionSince,proto3" json:"session_since,omitempty"`
-	LastError       string                 `protobuf:"bytes,14,opt,name=last_error,json=lastError,proto3" json:"last_error,omitempty"`
-	HoldTimeSeconds float64                `protobuf:"fixed64,15,opt,name=hold_time_seconds,json=holdTimeSeconds,proto3" json:"hold_time_seconds,omitempty"`
-	Address         string                 `protobuf:"bytes,16,opt,name=address,proto3" json:"address,omitempty"`
-	Asn             uint32                 `protobuf:"varint,17,opt,name=asn,proto3" json:"asn,omitempty"`
+	Routes          []*Route               `protobuf:"bytes,8,rep,name=routes,proto3" json:"routes,omitempty"`                                               // as written to the neighbour's socket
+	State           string                 `protobuf:"bytes,9,opt,name=state,proto3" json:"state,omitempty"`                                                 // of this service at this neighbour
+	Reason          string                 `protobuf:"bytes,10,opt,name=reason,proto3" json:"reason,omitempty"`                                              // Why
+	Detail          string                 `protobuf:"bytes,11,opt,name=detail,proto3" json:"detail,omitempty"`                                              // In words
+	Settled         bool                   `protobuf:"varint,12,opt,name=settled,proto3" json:"settled,omitempty"`                                           // what is wanted, and nothing else, stands there
+	SessionSince    *timestamppb.Timestamp `protobuf:"bytes,13,opt,name=session_since,json=sessionSince,proto3" json:"session_since,omitempty"`              // When the session's state last changed
+	LastError       string                 `protobuf:"bytes,14,opt,name=last_error,json=lastError,proto3" json:"last_error,omitempty"`                       // Why the session ended, or does not come up
+	HoldTimeSeconds float64                `protobuf:"fixed64,15,opt,name=hold_time_seconds,json=holdTimeSeconds,proto3" json:"hold_time_seconds,omitempty"` // The negotiated hold time, or the one proposed
+	Address         string                 `protobuf:"bytes,16,opt,name=address,proto3" json:"address,omitempty"`                                            // The router's address
+	Asn             uint32                 `protobuf:"varint,17,opt,name=asn,proto3" json:"asn,omitempty"`                                                   // The router's AS
 	// How replies to requests that came in here leave: symmetric (by this
 	// neighbor), routed (by the routes of the machine), or "failed: " and why they
 	// do not leave as configured.
@@ -693,19 +694,20 @@ func (x *Neighbor) GetRungReason() string {
 }
 
 type Link struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
-	Utilization   *float64               `protobuf:"fixed64,1,opt,name=utilization,proto3,oneof" json:"utilization,omitempty"` // absent: no figure yet
-	AgeSeconds    *float64               `protobuf:"fixed64,2,opt,name=age_seconds,json=ageSeconds,proto3,oneof" json:"age_seconds,omitempty"`
-	Stale         bool                   `protobuf:"varint,3,opt,name=stale,proto3" json:"stale,omitempty"`
-	Name          string                 `protobuf:"bytes,4,opt,name=name,proto3" json:"name,omitempty"`
-	Shed          float64                `protobuf:"fixed64,5,opt,name=shed,proto3" json:"shed,omitempty"`         // share of the link's traffic that the controller wants elsewhere, 0..1
-	Slowdown      float64                `protobuf:"fixed64,6,opt,name=slowdown,proto3" json:"slowdown,omitempty"` // share of new sessions that should go elsewhere, 0..1
-	Drop          float64                `protobuf:"fixed64,7,opt,name=drop,proto3" json:"drop,omitempty"`         // share of current sessions that should move, 0..1
-	Absorb        bool                   `protobuf:"varint,8,opt,name=absorb,proto3" json:"absorb,omitempty"`      // nothing can take what should go elsewhere
-	Detail        string                 `protobuf:"bytes,9,opt,name=detail,proto3" json:"detail,omitempty"`       // what holds back, if anything
-	LoadBps       float64                `protobuf:"fixed64,10,opt,name=load_bps,json=loadBps,proto3" json:"load_bps,omitempty"`
-	CapacityBps   float64                `protobuf:"fixed64,11,opt,name=capacity_bps,json=capacityBps,proto3" json:"capacity_bps,omitempty"` // 0: not known
-	Target        float64                `protobuf:"fixed64,12,opt,name=target,proto3" json:"target,omitempty"`                              // utilization that the controller aims at, 0..1; 0: none
+	state       protoimpl.MessageState `protogen:"open.v1"`
+	Utilization *float64               `protobuf:"fixed64,1,opt,name=utilization,proto3,oneof" json:"utilization,omitempty"`                 // absent: no figure yet
+	AgeSeconds  *float64               `protobuf:"fixed64,2,opt,name=age_seconds,json=ageSeconds,proto3,oneof" json:"age_seconds,omitempty"` // How old the figure is
+	// Too old to act on: three periods of its source have passed without another. Rungs are held until there is one
+	Stale         bool    `protobuf:"varint,3,opt,name=stale,proto3" json:"stale,omitempty"`
+	Name          string  `protobuf:"bytes,4,opt,name=name,proto3" json:"name,omitempty"`                                     // The link's name
+	Shed          float64 `protobuf:"fixed64,5,opt,name=shed,proto3" json:"shed,omitempty"`                                   // share of the link's traffic that the controller wants elsewhere, 0..1
+	Slowdown      float64 `protobuf:"fixed64,6,opt,name=slowdown,proto3" json:"slowdown,omitempty"`                           // share of new sessions that should go elsewhere, 0..1
+	Drop          float64 `protobuf:"fixed64,7,opt,name=drop,proto3" json:"drop,omitempty"`                                   // share of current sessions that should move, 0..1
+	Absorb        bool    `protobuf:"varint,8,opt,name=absorb,proto3" json:"absorb,omitempty"`                                // nothing can take what should go elsewhere
+	Detail        string  `protobuf:"bytes,9,opt,name=detail,proto3" json:"detail,omitempty"`                                 // what holds back, if anything
+	LoadBps       float64 `protobuf:"fixed64,10,opt,name=load_bps,json=loadBps,proto3" json:"load_bps,omitempty"`             // The load in bit/s
+	CapacityBps   float64 `protobuf:"fixed64,11,opt,name=capacity_bps,json=capacityBps,proto3" json:"capacity_bps,omitempty"` // 0: not known
+	Target        float64 `protobuf:"fixed64,12,opt,name=target,proto3" json:"target,omitempty"`                              // utilization that the controller aims at, 0..1; 0: none
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -827,11 +829,11 @@ func (x *Link) GetTarget() float64 {
 // Pin is an operator's word that a neighbor stays on a rung.
 type Pin struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
-	Neighbor      string                 `protobuf:"bytes,1,opt,name=neighbor,proto3" json:"neighbor,omitempty"`
-	Rung          int32                  `protobuf:"varint,2,opt,name=rung,proto3" json:"rung,omitempty"` // 0: as configured
-	Reason        string                 `protobuf:"bytes,3,opt,name=reason,proto3" json:"reason,omitempty"`
-	By            string                 `protobuf:"bytes,4,opt,name=by,proto3" json:"by,omitempty"`
-	Since         *timestamppb.Timestamp `protobuf:"bytes,5,opt,name=since,proto3" json:"since,omitempty"`
+	Neighbor      string                 `protobuf:"bytes,1,opt,name=neighbor,proto3" json:"neighbor,omitempty"` // The neighbour
+	Rung          int32                  `protobuf:"varint,2,opt,name=rung,proto3" json:"rung,omitempty"`        // 0: as configured
+	Reason        string                 `protobuf:"bytes,3,opt,name=reason,proto3" json:"reason,omitempty"`     // Why, in the operator's words
+	By            string                 `protobuf:"bytes,4,opt,name=by,proto3" json:"by,omitempty"`             // Who said it, as the kernel names the user at the socket
+	Since         *timestamppb.Timestamp `protobuf:"bytes,5,opt,name=since,proto3" json:"since,omitempty"`       // Since when
 	Until         *timestamppb.Timestamp `protobuf:"bytes,6,opt,name=until,proto3,oneof" json:"until,omitempty"` // absent: until it is lifted
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -911,12 +913,12 @@ func (x *Pin) GetUntil() *timestamppb.Timestamp {
 
 type Route struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
-	Prefix        string                 `protobuf:"bytes,1,opt,name=prefix,proto3" json:"prefix,omitempty"`
-	NextHop       string                 `protobuf:"bytes,2,opt,name=next_hop,json=nextHop,proto3" json:"next_hop,omitempty"`
-	Prepend       int32                  `protobuf:"varint,3,opt,name=prepend,proto3" json:"prepend,omitempty"`
-	Communities   []string               `protobuf:"bytes,4,rep,name=communities,proto3" json:"communities,omitempty"`
-	Med           *uint32                `protobuf:"varint,5,opt,name=med,proto3,oneof" json:"med,omitempty"`
-	LocalPref     *uint32                `protobuf:"varint,6,opt,name=local_pref,json=localPref,proto3,oneof" json:"local_pref,omitempty"`
+	Prefix        string                 `protobuf:"bytes,1,opt,name=prefix,proto3" json:"prefix,omitempty"`                               // What is announced
+	NextHop       string                 `protobuf:"bytes,2,opt,name=next_hop,json=nextHop,proto3" json:"next_hop,omitempty"`              // Where packets shall go
+	Prepend       int32                  `protobuf:"varint,3,opt,name=prepend,proto3" json:"prepend,omitempty"`                            // How often our ASN stands in the path besides once
+	Communities   []string               `protobuf:"bytes,4,rep,name=communities,proto3" json:"communities,omitempty"`                     // All of them, sorted
+	Med           *uint32                `protobuf:"varint,5,opt,name=med,proto3,oneof" json:"med,omitempty"`                              // MED
+	LocalPref     *uint32                `protobuf:"varint,6,opt,name=local_pref,json=localPref,proto3,oneof" json:"local_pref,omitempty"` // LOCAL_PREF, over iBGP
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -995,14 +997,14 @@ func (x *Route) GetLocalPref() uint32 {
 
 type Override struct {
 	state      protoimpl.MessageState `protogen:"open.v1"`
-	Service    string                 `protobuf:"bytes,1,opt,name=service,proto3" json:"service,omitempty"`
-	Neighbor   string                 `protobuf:"bytes,2,opt,name=neighbor,proto3" json:"neighbor,omitempty"` // empty: all
-	Verb       string                 `protobuf:"bytes,3,opt,name=verb,proto3" json:"verb,omitempty"`         // drain, withdraw or announce
-	Reason     string                 `protobuf:"bytes,4,opt,name=reason,proto3" json:"reason,omitempty"`
-	By         string                 `protobuf:"bytes,5,opt,name=by,proto3" json:"by,omitempty"`
-	Since      *timestamppb.Timestamp `protobuf:"bytes,6,opt,name=since,proto3" json:"since,omitempty"`
-	Until      *timestamppb.Timestamp `protobuf:"bytes,7,opt,name=until,proto3,oneof" json:"until,omitempty"` // absent: until it is lifted
-	EvenIfDead bool                   `protobuf:"varint,8,opt,name=even_if_dead,json=evenIfDead,proto3" json:"even_if_dead,omitempty"`
+	Service    string                 `protobuf:"bytes,1,opt,name=service,proto3" json:"service,omitempty"`                            // Which service it is about
+	Neighbor   string                 `protobuf:"bytes,2,opt,name=neighbor,proto3" json:"neighbor,omitempty"`                          // empty: all
+	Verb       string                 `protobuf:"bytes,3,opt,name=verb,proto3" json:"verb,omitempty"`                                  // drain, withdraw or announce
+	Reason     string                 `protobuf:"bytes,4,opt,name=reason,proto3" json:"reason,omitempty"`                              // Why, in the operator's words
+	By         string                 `protobuf:"bytes,5,opt,name=by,proto3" json:"by,omitempty"`                                      // Who said it, as the kernel names the user at the socket
+	Since      *timestamppb.Timestamp `protobuf:"bytes,6,opt,name=since,proto3" json:"since,omitempty"`                                // Since when
+	Until      *timestamppb.Timestamp `protobuf:"bytes,7,opt,name=until,proto3,oneof" json:"until,omitempty"`                          // absent: until it is lifted
+	EvenIfDead bool                   `protobuf:"varint,8,opt,name=even_if_dead,json=evenIfDead,proto3" json:"even_if_dead,omitempty"` // Announces over a hard failure, too
 	// When a drain withdraws, GSHUT until then; absent for other verbs.
 	WithdrawAt    *timestamppb.Timestamp `protobuf:"bytes,9,opt,name=withdraw_at,json=withdrawAt,proto3,oneof" json:"withdraw_at,omitempty"`
 	unknownFields protoimpl.UnknownFields
@@ -1156,8 +1158,8 @@ func (x *WhyRequest) GetLimit() int32 {
 
 type WhyResponse struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
-	Decisions     []*Decision            `protobuf:"bytes,1,rep,name=decisions,proto3" json:"decisions,omitempty"`
-	Load          []*LoadDecision        `protobuf:"bytes,2,rep,name=load,proto3" json:"load,omitempty"` // newest first
+	Decisions     []*Decision            `protobuf:"bytes,1,rep,name=decisions,proto3" json:"decisions,omitempty"` // Newest first
+	Load          []*LoadDecision        `protobuf:"bytes,2,rep,name=load,proto3" json:"load,omitempty"`           // newest first
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1209,15 +1211,15 @@ func (x *WhyResponse) GetLoad() []*LoadDecision {
 // LoadDecision is one change of a rung, or of what keeps the controller from one.
 type LoadDecision struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
-	At            *timestamppb.Timestamp `protobuf:"bytes,1,opt,name=at,proto3" json:"at,omitempty"`
-	Link          string                 `protobuf:"bytes,2,opt,name=link,proto3" json:"link,omitempty"`         // empty: of no link
-	Neighbor      string                 `protobuf:"bytes,3,opt,name=neighbor,proto3" json:"neighbor,omitempty"` // empty: the link as a whole
-	From          int32                  `protobuf:"varint,4,opt,name=from,proto3" json:"from,omitempty"`        // rung before
-	To            int32                  `protobuf:"varint,5,opt,name=to,proto3" json:"to,omitempty"`
+	At            *timestamppb.Timestamp `protobuf:"bytes,1,opt,name=at,proto3" json:"at,omitempty"`                           // When
+	Link          string                 `protobuf:"bytes,2,opt,name=link,proto3" json:"link,omitempty"`                       // empty: of no link
+	Neighbor      string                 `protobuf:"bytes,3,opt,name=neighbor,proto3" json:"neighbor,omitempty"`               // empty: the link as a whole
+	From          int32                  `protobuf:"varint,4,opt,name=from,proto3" json:"from,omitempty"`                      // rung before
+	To            int32                  `protobuf:"varint,5,opt,name=to,proto3" json:"to,omitempty"`                          // The rung after
 	Utilization   *float64               `protobuf:"fixed64,6,opt,name=utilization,proto3,oneof" json:"utilization,omitempty"` // absent: no figure
 	Shed          float64                `protobuf:"fixed64,7,opt,name=shed,proto3" json:"shed,omitempty"`                     // share of the link's traffic that the controller wanted elsewhere, 0..1
-	Detail        string                 `protobuf:"bytes,8,opt,name=detail,proto3" json:"detail,omitempty"`
-	Inputs        []string               `protobuf:"bytes,9,rep,name=inputs,proto3" json:"inputs,omitempty"` // what was the case, one line each
+	Detail        string                 `protobuf:"bytes,8,opt,name=detail,proto3" json:"detail,omitempty"`                   // In words
+	Inputs        []string               `protobuf:"bytes,9,rep,name=inputs,proto3" json:"inputs,omitempty"`                   // what was the case, one line each
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1318,15 +1320,15 @@ func (x *LoadDecision) GetInputs() []string {
 // Decision is one change of what is announced, or of its reason.
 type Decision struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
-	At            *timestamppb.Timestamp `protobuf:"bytes,1,opt,name=at,proto3" json:"at,omitempty"`
-	Trigger       string                 `protobuf:"bytes,2,opt,name=trigger,proto3" json:"trigger,omitempty"` // what made the loop decide
-	Service       string                 `protobuf:"bytes,3,opt,name=service,proto3" json:"service,omitempty"`
+	At            *timestamppb.Timestamp `protobuf:"bytes,1,opt,name=at,proto3" json:"at,omitempty"`             // When
+	Trigger       string                 `protobuf:"bytes,2,opt,name=trigger,proto3" json:"trigger,omitempty"`   // what made the loop decide
+	Service       string                 `protobuf:"bytes,3,opt,name=service,proto3" json:"service,omitempty"`   // The service
 	Neighbor      string                 `protobuf:"bytes,4,opt,name=neighbor,proto3" json:"neighbor,omitempty"` // empty: the service as a whole
 	Family        string                 `protobuf:"bytes,5,opt,name=family,proto3" json:"family,omitempty"`     // ipv4 or ipv6; empty: the service as a whole
 	From          string                 `protobuf:"bytes,6,opt,name=from,proto3" json:"from,omitempty"`         // state and reason before
-	To            string                 `protobuf:"bytes,7,opt,name=to,proto3" json:"to,omitempty"`
-	Detail        string                 `protobuf:"bytes,8,opt,name=detail,proto3" json:"detail,omitempty"`
-	Inputs        []string               `protobuf:"bytes,9,rep,name=inputs,proto3" json:"inputs,omitempty"` // what was the case, one line each
+	To            string                 `protobuf:"bytes,7,opt,name=to,proto3" json:"to,omitempty"`             // The state and reason after
+	Detail        string                 `protobuf:"bytes,8,opt,name=detail,proto3" json:"detail,omitempty"`     // In words
+	Inputs        []string               `protobuf:"bytes,9,rep,name=inputs,proto3" json:"inputs,omitempty"`     // what was the case, one line each
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1427,7 +1429,7 @@ func (x *Decision) GetInputs() []string {
 // Selector names what an override is for. An empty one is an error.
 type Selector struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
-	Services      []string               `protobuf:"bytes,1,rep,name=services,proto3" json:"services,omitempty"`
+	Services      []string               `protobuf:"bytes,1,rep,name=services,proto3" json:"services,omitempty"`   // names
 	Neighbors     []string               `protobuf:"bytes,2,rep,name=neighbors,proto3" json:"neighbors,omitempty"` // empty: all of the services'
 	All           bool                   `protobuf:"varint,3,opt,name=all,proto3" json:"all,omitempty"`            // every service; needs expect
 	Expect        int32                  `protobuf:"varint,4,opt,name=expect,proto3" json:"expect,omitempty"`      // how many services the caller expects to be hit
@@ -1495,11 +1497,11 @@ func (x *Selector) GetExpect() int32 {
 
 type SetOverrideRequest struct {
 	state      protoimpl.MessageState `protogen:"open.v1"`
-	Selector   *Selector              `protobuf:"bytes,1,opt,name=selector,proto3" json:"selector,omitempty"`
-	Verb       string                 `protobuf:"bytes,2,opt,name=verb,proto3" json:"verb,omitempty"`
-	Reason     string                 `protobuf:"bytes,3,opt,name=reason,proto3" json:"reason,omitempty"`     // needed
-	Duration   *durationpb.Duration   `protobuf:"bytes,4,opt,name=duration,proto3" json:"duration,omitempty"` // absent: until it is lifted
-	EvenIfDead bool                   `protobuf:"varint,5,opt,name=even_if_dead,json=evenIfDead,proto3" json:"even_if_dead,omitempty"`
+	Selector   *Selector              `protobuf:"bytes,1,opt,name=selector,proto3" json:"selector,omitempty"`                          // for what
+	Verb       string                 `protobuf:"bytes,2,opt,name=verb,proto3" json:"verb,omitempty"`                                  // drain, withdraw or announce
+	Reason     string                 `protobuf:"bytes,3,opt,name=reason,proto3" json:"reason,omitempty"`                              // needed
+	Duration   *durationpb.Duration   `protobuf:"bytes,4,opt,name=duration,proto3" json:"duration,omitempty"`                          // absent: until it is lifted
+	EvenIfDead bool                   `protobuf:"varint,5,opt,name=even_if_dead,json=evenIfDead,proto3" json:"even_if_dead,omitempty"` // announce in spite of hard failures, too
 	// In spite of the fleet's limits, of drain and withdraw; needs a duration.
 	OverrideSafety bool `protobuf:"varint,6,opt,name=override_safety,json=overrideSafety,proto3" json:"override_safety,omitempty"`
 	unknownFields  protoimpl.UnknownFields
@@ -1580,8 +1582,8 @@ func (x *SetOverrideRequest) GetOverrideSafety() bool {
 
 type ClearOverrideRequest struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
-	Selector      *Selector              `protobuf:"bytes,1,opt,name=selector,proto3" json:"selector,omitempty"`
-	Reason        string                 `protobuf:"bytes,2,opt,name=reason,proto3" json:"reason,omitempty"` // needed
+	Selector      *Selector              `protobuf:"bytes,1,opt,name=selector,proto3" json:"selector,omitempty"` // whose overrides
+	Reason        string                 `protobuf:"bytes,2,opt,name=reason,proto3" json:"reason,omitempty"`     // needed
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1633,7 +1635,7 @@ func (x *ClearOverrideRequest) GetReason() string {
 type OverrideResponse struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Overrides     []*Override            `protobuf:"bytes,1,rep,name=overrides,proto3" json:"overrides,omitempty"` // now in force for the services named
-	Changed       int32                  `protobuf:"varint,2,opt,name=changed,proto3" json:"changed,omitempty"`
+	Changed       int32                  `protobuf:"varint,2,opt,name=changed,proto3" json:"changed,omitempty"`    // How many services were hit
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1684,8 +1686,8 @@ func (x *OverrideResponse) GetChanged() int32 {
 
 type SetPinRequest struct {
 	state          protoimpl.MessageState `protogen:"open.v1"`
-	Neighbor       string                 `protobuf:"bytes,1,opt,name=neighbor,proto3" json:"neighbor,omitempty"`
-	Rung           int32                  `protobuf:"varint,2,opt,name=rung,proto3" json:"rung,omitempty"`
+	Neighbor       string                 `protobuf:"bytes,1,opt,name=neighbor,proto3" json:"neighbor,omitempty"`                                    // its name
+	Rung           int32                  `protobuf:"varint,2,opt,name=rung,proto3" json:"rung,omitempty"`                                           // of its ladder; 0: as configured
 	Reason         string                 `protobuf:"bytes,3,opt,name=reason,proto3" json:"reason,omitempty"`                                        // needed
 	Duration       *durationpb.Duration   `protobuf:"bytes,4,opt,name=duration,proto3" json:"duration,omitempty"`                                    // absent: until it is lifted
 	OverrideSafety bool                   `protobuf:"varint,5,opt,name=override_safety,json=overrideSafety,proto3" json:"override_safety,omitempty"` // a rung that load may not take without a grant, too
@@ -1760,8 +1762,8 @@ func (x *SetPinRequest) GetOverrideSafety() bool {
 
 type ClearPinRequest struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
-	Neighbor      string                 `protobuf:"bytes,1,opt,name=neighbor,proto3" json:"neighbor,omitempty"`
-	Reason        string                 `protobuf:"bytes,2,opt,name=reason,proto3" json:"reason,omitempty"` // needed
+	Neighbor      string                 `protobuf:"bytes,1,opt,name=neighbor,proto3" json:"neighbor,omitempty"` // its name
+	Reason        string                 `protobuf:"bytes,2,opt,name=reason,proto3" json:"reason,omitempty"`     // needed
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1812,8 +1814,8 @@ func (x *ClearPinRequest) GetReason() string {
 
 type PinResponse struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
-	Pins          []*Pin                 `protobuf:"bytes,1,rep,name=pins,proto3" json:"pins,omitempty"` // now in force on the node
-	Changed       bool                   `protobuf:"varint,2,opt,name=changed,proto3" json:"changed,omitempty"`
+	Pins          []*Pin                 `protobuf:"bytes,1,rep,name=pins,proto3" json:"pins,omitempty"`        // now in force on the node
+	Changed       bool                   `protobuf:"varint,2,opt,name=changed,proto3" json:"changed,omitempty"` // False where there was nothing to lift
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1945,8 +1947,8 @@ func (x *TranscriptResponse) GetContent() []byte {
 // ConfigFile is a configuration as the caller has it.
 type ConfigFile struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
-	Name          string                 `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"` // for error texts; relative secrets are looked up beside the node's own file
-	Content       []byte                 `protobuf:"bytes,2,opt,name=content,proto3" json:"content,omitempty"`
+	Name          string                 `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`       // for error texts; relative secrets are looked up beside the node's own file
+	Content       []byte                 `protobuf:"bytes,2,opt,name=content,proto3" json:"content,omitempty"` // YAML, as in the file
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1997,7 +1999,7 @@ func (x *ConfigFile) GetContent() []byte {
 
 type PlanRequest struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
-	Config        *ConfigFile            `protobuf:"bytes,1,opt,name=config,proto3" json:"config,omitempty"`
+	Config        *ConfigFile            `protobuf:"bytes,1,opt,name=config,proto3" json:"config,omitempty"` // the other configuration
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -2041,8 +2043,8 @@ func (x *PlanRequest) GetConfig() *ConfigFile {
 
 type PlanResponse struct {
 	state     protoimpl.MessageState `protogen:"open.v1"`
-	Neighbors []*NeighborPlan        `protobuf:"bytes,1,rep,name=neighbors,proto3" json:"neighbors,omitempty"`
-	Warnings  []string               `protobuf:"bytes,2,rep,name=warnings,proto3" json:"warnings,omitempty"`
+	Neighbors []*NeighborPlan        `protobuf:"bytes,1,rep,name=neighbors,proto3" json:"neighbors,omitempty"` // Each neighbour of both configurations
+	Warnings  []string               `protobuf:"bytes,2,rep,name=warnings,proto3" json:"warnings,omitempty"`   // Of the new configuration
 	// What needs the centre's leave; empty: nothing does, or there is no centre.
 	NeedsLeave []*Loss `protobuf:"bytes,3,rep,name=needs_leave,json=needsLeave,proto3" json:"needs_leave,omitempty"`
 	// Each part of the configuration in force that this one would change, such as
@@ -2121,7 +2123,7 @@ func (x *PlanResponse) GetCompared() bool {
 // Loss is what a configuration takes away of a service on this node.
 type Loss struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
-	Service       string                 `protobuf:"bytes,1,opt,name=service,proto3" json:"service,omitempty"`
+	Service       string                 `protobuf:"bytes,1,opt,name=service,proto3" json:"service,omitempty"`   // Its name
 	Prefixes      []string               `protobuf:"bytes,2,rep,name=prefixes,proto3" json:"prefixes,omitempty"` // that no neighbour is told of any more
 	Vips          []string               `protobuf:"bytes,3,rep,name=vips,proto3" json:"vips,omitempty"`         // that are taken off the machine
 	unknownFields protoimpl.UnknownFields
@@ -2182,11 +2184,11 @@ func (x *Loss) GetVips() []string {
 // NeighborPlan is what one neighbour would see change.
 type NeighborPlan struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
-	Name          string                 `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
-	Session       string                 `protobuf:"bytes,2,opt,name=session,proto3" json:"session,omitempty"` // kept, restarted, added or removed
-	Announced     []*Route               `protobuf:"bytes,3,rep,name=announced,proto3" json:"announced,omitempty"`
-	Changed       []*RouteChange         `protobuf:"bytes,4,rep,name=changed,proto3" json:"changed,omitempty"`
-	Withdrawn     []*Route               `protobuf:"bytes,5,rep,name=withdrawn,proto3" json:"withdrawn,omitempty"`
+	Name          string                 `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`           // The neighbour
+	Session       string                 `protobuf:"bytes,2,opt,name=session,proto3" json:"session,omitempty"`     // kept, restarted, added or removed
+	Announced     []*Route               `protobuf:"bytes,3,rep,name=announced,proto3" json:"announced,omitempty"` // New there
+	Changed       []*RouteChange         `protobuf:"bytes,4,rep,name=changed,proto3" json:"changed,omitempty"`     // Announced before and after, but different
+	Withdrawn     []*Route               `protobuf:"bytes,5,rep,name=withdrawn,proto3" json:"withdrawn,omitempty"` // No longer there
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -2258,8 +2260,8 @@ func (x *NeighborPlan) GetWithdrawn() []*Route {
 
 type RouteChange struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
-	From          *Route                 `protobuf:"bytes,1,opt,name=from,proto3" json:"from,omitempty"`
-	To            *Route                 `protobuf:"bytes,2,opt,name=to,proto3" json:"to,omitempty"`
+	From          *Route                 `protobuf:"bytes,1,opt,name=from,proto3" json:"from,omitempty"` // Before
+	To            *Route                 `protobuf:"bytes,2,opt,name=to,proto3" json:"to,omitempty"`     // After
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -2310,7 +2312,7 @@ func (x *RouteChange) GetTo() *Route {
 
 type ApplyRequest struct {
 	state          protoimpl.MessageState `protogen:"open.v1"`
-	Config         *ConfigFile            `protobuf:"bytes,1,opt,name=config,proto3" json:"config,omitempty"`
+	Config         *ConfigFile            `protobuf:"bytes,1,opt,name=config,proto3" json:"config,omitempty"`                                        // the other configuration
 	ConfirmWithin  *durationpb.Duration   `protobuf:"bytes,2,opt,name=confirm_within,json=confirmWithin,proto3" json:"confirm_within,omitempty"`     // absent: for good
 	OverrideSafety bool                   `protobuf:"varint,3,opt,name=override_safety,json=overrideSafety,proto3" json:"override_safety,omitempty"` // needs no leave of the centre
 	Reason         string                 `protobuf:"bytes,4,opt,name=reason,proto3" json:"reason,omitempty"`                                        // needed with override_safety
@@ -2378,9 +2380,9 @@ func (x *ApplyRequest) GetReason() string {
 
 type ApplyResponse struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
-	Neighbors     []*NeighborPlan        `protobuf:"bytes,1,rep,name=neighbors,proto3" json:"neighbors,omitempty"` // what changed
-	Warnings      []string               `protobuf:"bytes,2,rep,name=warnings,proto3" json:"warnings,omitempty"`
-	RevertsAt     *timestamppb.Timestamp `protobuf:"bytes,3,opt,name=reverts_at,json=revertsAt,proto3,oneof" json:"reverts_at,omitempty"`
+	Neighbors     []*NeighborPlan        `protobuf:"bytes,1,rep,name=neighbors,proto3" json:"neighbors,omitempty"`                        // what changed
+	Warnings      []string               `protobuf:"bytes,2,rep,name=warnings,proto3" json:"warnings,omitempty"`                          // Of the new configuration
+	RevertsAt     *timestamppb.Timestamp `protobuf:"bytes,3,opt,name=reverts_at,json=revertsAt,proto3,oneof" json:"reverts_at,omitempty"` // When the node goes back unless it is confirmed
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
