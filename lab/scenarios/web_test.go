@@ -97,6 +97,8 @@ func TestTheWholePageIsWalkedByABrowser(t *testing.T) {
 		}
 	})
 	f.drainIsSeen(b, f.edges[0])
+	f.partIsPreviewed(b, f.edges[2])
+	f.allAreMiscounted(b)
 	f.windowIsMade(b, f.edges[1])
 	visited := b.Walk("/", func(path string) {
 		for _, fault := range b.Inspect(path) {
@@ -138,43 +140,87 @@ func (f *governed) drainIsSeen(b *webtest.Browser, e *fleetEdge) {
 	b.Await(time.Minute, e.name+" to be announced and to need no leave any more", state+` === "announced" && !document.getElementById("grants") && window.sameDocument`)
 }
 
-// planWindow fills the form of a window for an edge, and asks what it would do.
-func (f *governed) planWindow(b *webtest.Browser, e *fleetEdge, reason string) {
+// planWindow fills the form of a window for what is chosen, and asks what it would do.
+func (f *governed) planWindow(b *webtest.Browser, reason string, choose ...string) {
 	f.t.Helper()
 	b.Open("/maintenance")
 	b.Click(`a[href="/maintenance/new"]`)
 	b.Await(soon, "the form", `location.pathname === "/maintenance/new" && !!document.querySelector("form.plan")`)
-	b.Click(fmt.Sprintf(`input[type=checkbox][value=%q]`, e.name))
+	for _, c := range choose {
+		b.Click(fmt.Sprintf(`input[type=checkbox]%s`, c))
+	}
 	b.Click(`input[name=start][value=now]`)
 	b.Fill(`[name=lasts]`, "10m")
 	b.Fill(`[name=lead]`, "4s")
 	b.Fill(`[name=reason]`, reason)
+	if slices.Contains(choose, everyNode) {
+		b.Fill(`[name=expect]`, "4")
+	}
 	b.Click(`form.plan button`)
+}
+
+// everyNode chooses all nodes; onlyNode chooses one.
+const everyNode = "[name=all]"
+
+func onlyNode(e *fleetEdge) string { return fmt.Sprintf("[name=node][value=%q]", e.name) }
+
+// partIsPreviewed asks what a window of one circuit would do, and makes none.
+func (f *governed) partIsPreviewed(b *webtest.Browser, e *fleetEdge) {
+	f.t.Helper()
+	f.planWindow(b, "a circuit", onlyNode(e), `[name=label][value="circuit=C-bird"]`)
+	b.Await(soon, "who carries the load of a circuit", `location.pathname === "/maintenance/preview" && document.querySelectorAll("section[aria-labelledby=landings] tbody tr").length === 3`)
+	if text := webtest.Eval[string](b, `document.querySelector("main").innerText`); !strings.Contains(text, "stays announced at its other neighbours") || strings.Contains(text, "cannot be said") {
+		f.t.Errorf("of one circuit of two the page says: %s", text)
+	}
+	for _, fault := range b.Faults() {
+		f.t.Errorf("what a window of a circuit would do: %s", fault)
+	}
+	b.Shot("preview-circuit")
+}
+
+// allAreMiscounted asks for all nodes of a neighbour, and expects one too many.
+func (f *governed) allAreMiscounted(b *webtest.Browser) {
+	f.t.Helper()
+	f.planWindow(b, "everywhere", everyNode, `[name=neighbor][value=bird]`)
+	b.Await(soon, "the refusal", `document.getElementById("expect-fault")?.innerText.includes("all would be 3 nodes")`)
+	if !webtest.Eval[bool](b, `document.querySelector("[name=all]").checked && document.querySelector("[name=expect]").value === "4"`) {
+		f.t.Error("what was filled in is lost with the refusal")
+	}
+	for _, fault := range b.Faults() {
+		if !strings.Contains(fault, "status of 422") {
+			f.t.Errorf("all nodes, miscounted: %s", fault)
+		}
+	}
+	b.Shot("miscounted")
 }
 
 // windowIsMade makes a window that FRR sees: first clients are asked to leave (RFC 8326),
 // then the routes go.
 func (f *governed) windowIsMade(b *webtest.Browser, e *fleetEdge) {
 	f.t.Helper()
-	f.planWindow(b, e, "line card")
+	f.planWindow(b, "line card", onlyNode(e))
 	b.Await(soon, "what the window would do", `location.pathname === "/maintenance/preview" && document.body.innerText.includes("Nothing has been done yet")`)
 	for _, fault := range b.Faults() {
 		f.t.Errorf("what the window would do: %s", fault)
 	}
 	b.Shot("preview")
 	f.await(soon, e, "announced still", undrained)
-	b.Click(`form[action="/maintenance"] button:not(.plain)`)
+	// As by a double click: the form is sent twice.
+	webtest.Eval[bool](b, `(() => { const f = document.querySelector('form[action="/maintenance"]'), sent = new URLSearchParams(new FormData(f)); fetch(f.action, {method: "POST", body: sent, keepalive: true}); f.requestSubmit(); return true })()`)
 	f.await(soon, e, "drained", has(gshut))
 	b.Await(soon, "the window's page", `/^[/]maintenance[/]w-/.test(location.pathname)`)
 	f.await(soon, e, "withdrawn", nil)
 	b.Await(30*time.Second, "the window to be safe", `document.querySelector("main").innerText.includes("safe")`)
 	b.Shot("window")
+	if ids := f.as(operator, "maintenance", "list", "-o", "json").stdout; strings.Count(ids, `"w-`) != 1 {
+		f.t.Errorf("a form that was sent twice made more than one window: %s", ids)
+	}
 }
 
 // windowIsRefused asks for one more than the limits allow.
 func (f *governed) windowIsRefused(b *webtest.Browser, e *fleetEdge) {
 	f.t.Helper()
-	f.planWindow(b, e, "one too many")
+	f.planWindow(b, "one too many", onlyNode(e))
 	b.Await(soon, "the refusal", `document.body.innerText.includes("min_announcing")`)
 	if !webtest.Eval[bool](b, fmt.Sprintf(`document.querySelector("input[value=%s]").checked && document.querySelector("[name=reason]").value === "one too many"`, e.name)) {
 		f.t.Error("what was filled in is lost with the refusal")
