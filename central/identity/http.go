@@ -36,15 +36,15 @@ func (g *Gate) behind(whom func(*http.Request) verdict, next http.Handler) http.
 			g.answer(w, r, Refusal{Reason: TooLarge, Text: "the body is larger than 1 MiB"}, v, http.StatusRequestEntityTooLarge)
 			return
 		}
+		ctx := context.WithValue(r.Context(), verdictKey{}, v)
+		r = r.WithContext(ctx)
+		if r.ContentLength != 0 {
+			g.bound(w, r, v) // it has the server's own writer, which it tells of what is too long
+		}
 		if v.Reason == "" {
 			p := g.paced(w)
 			defer p.hurry() // what is left is sent after the handler
 			w = p
-		}
-		ctx := context.WithValue(r.Context(), verdictKey{}, v)
-		r = r.WithContext(ctx)
-		if r.ContentLength != 0 {
-			g.bound(w, r, v)
 		}
 		next.ServeHTTP(w, r)
 	})
