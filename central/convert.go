@@ -13,6 +13,9 @@ import (
 	"github.com/catchment-bgp/catchment/policy/fleet"
 )
 
+// mostNotUnderstood bounds what is told of a node that does not understand its intent.
+const mostNotUnderstood = 10
+
 // stamp is t in the API; nil for the zero time.
 func stamp(t time.Time) *timestamppb.Timestamp {
 	if t.IsZero() {
@@ -152,6 +155,7 @@ func (w *world) nodeProto(name string, now time.Time) *centralv1.Node {
 	}
 	r := live.report()
 	n.LastSeen, n.Services, n.Links, n.Sessions, n.Windows = stamp(live.At), r.GetServices(), r.GetLinks(), r.GetNeighbors(), r.GetWindows()
+	n.NotUnderstood = r.GetNotUnderstood()[:min(len(r.GetNotUnderstood()), mostNotUnderstood)]
 	n.Generation, n.WantedGeneration, n.ClockSkewSeconds = r.GetGeneration(), live.Wanted, live.Skew.Seconds()
 	if n.Connected = w.seen(live, now); n.Connected {
 		n.Services, n.NoCapacity = w.seenOutside(name, r.GetServices())

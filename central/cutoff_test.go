@@ -57,6 +57,9 @@ func TestACentreWithoutItsStoreSendsItsEdgesAway(t *testing.T) {
 		default:
 			t.Error("the edges stay at a centre that is cut off")
 		}
+		if leads, reaches := l.series("catchment_central_leads"), l.series("catchment_central_store_reachable"); leads != "0" || reaches != "0" {
+			t.Errorf("a centre that is cut off: leads %s, reaches its store %s", leads, reaches)
+		}
 		if _, err := l.f.open(t.Context(), edges[1].hello); status.Code(failed(err)) != codes.Unavailable || !l.f.cut.Load() {
 			t.Errorf("an edge comes nevertheless: %v", err)
 		}
@@ -67,6 +70,9 @@ func TestACentreWithoutItsStoreSendsItsEdgesAway(t *testing.T) {
 			e.connect()
 		}
 		pass(time.Minute)
+		if leads := l.series("catchment_central_leads"); leads != "1" {
+			t.Errorf("back at its store: leads %s", leads)
+		}
 		if l.announcing() != 1 || l.f.cut.Load() || len(health) != 2 || health[0] || !health[1] {
 			t.Errorf("afterwards %d announce, health %v", l.announcing(), health)
 		}

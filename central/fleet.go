@@ -30,8 +30,10 @@ type Fleet struct {
 	news     chan struct{}       // closed and made anew when the view is
 	followed chan struct{}       // closed and made anew when the watch brings something
 
-	// cut is true while the store is out of reach; tellHealth hears of it.
+	// cut is true while the store is out of reach; tellHealth hears of it. reached is when it was reached last: what finds
+	// that out may hang itself.
 	cut        atomic.Bool
+	reached    atomic.Pointer[time.Time]
 	tellHealth func(ok bool)
 
 	view  atomic.Pointer[view]

@@ -74,13 +74,13 @@ func (f *Fleet) answer(ctx context.Context, s *session, l liveDoc, want *central
 // note keeps a refusal for the next intent, and counts.
 func (f *Fleet) note(s *session, want *centralv1.GrantRequest, g fleet.Grant, r *centralv1.Refusal) {
 	f.mu.Lock()
-	defer f.mu.Unlock()
 	if r == nil {
 		delete(s.refusals, want.GetId())
 	} else {
 		s.refusals[want.GetId()] = r
 		f.meters.refusals.WithLabelValues(r.GetLimit()).Inc()
 	}
+	f.mu.Unlock() // a log may hang
 	if g.ID != "" {
 		f.meters.granted.WithLabelValues(string(g.Kind)).Inc()
 		f.log.Info("grant", "node", g.Node, "service", g.Service, "kind", g.Kind, "id", g.ID, "override", g.Override)

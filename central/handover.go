@@ -3,10 +3,12 @@ package central
 import (
 	"cmp"
 	"context"
+	"errors"
 	"slices"
 	"time"
 
 	centralv1 "github.com/catchment-bgp/catchment/api/central/v1"
+	"github.com/catchment-bgp/catchment/central/store"
 	"github.com/catchment-bgp/catchment/policy/fleet"
 )
 
@@ -59,6 +61,9 @@ func (f *Fleet) reconsider(ctx context.Context) {
 	for _, r := range all {
 		if err := f.answer(ctx, r.s, r.l, r.want); err != nil && ctx.Err() == nil {
 			f.log.Warn("a request was not answered; the next report settles it", "node", r.s.node, "error", err)
+			if errors.Is(err, store.ErrUnavailable) {
+				return // as carryOut
+			}
 		}
 		r.s.poke()
 	}

@@ -40,7 +40,7 @@ func desc(name, help string, labels ...string) *prometheus.Desc {
 var (
 	descBuild      = desc("build_info", "1; the labels tell what the program was built from.", "version", "commit")
 	descStreams    = desc("streams", "Streams of edges at this centre.")
-	descBehind     = desc("streams_behind", "Streams whose edges have not confirmed the newest intent sent to them.")
+	descBehind     = desc("streams_behind", "Streams whose edges have not confirmed for 10 s what was sent to them, or do not understand all of it.")
 	descNodes      = desc("nodes", "Nodes that the centre knows, by whether they are in contact.", "seen")
 	descGrants     = desc("grants", "Grants that have not been given back.", "service", "kind", "state")
 	descOverridden = desc("safety_overrides", "Grants, windows and overrides in force in spite of a limit.")
@@ -67,11 +67,11 @@ func (f *Fleet) Collect(ch chan<- prometheus.Metric) {
 	defer f.mu.RUnlock()
 	gauge(descBuild, 1, f.settings.Version, f.settings.Commit)
 	gauge(descStreams, float64(len(f.sessions)))
-	gauge(descBehind, float64(f.behind()))
+	gauge(descBehind, float64(f.behind(now)))
 	gauge(descFrozen, number(f.w.frozen() != ""))
 	gauge(descLeads, number(leads))
 	gauge(descOverridden, float64(f.w.overridden(now)))
-	f.collectStore(gauge)
+	f.collectStore(gauge, now)
 	for node, scopes := range f.w.maintained(now) {
 		for _, s := range scopes {
 			gauge(descMaintenance, 1, node, s.Neighbor, s.Service)
@@ -110,14 +110,11 @@ func (f *Fleet) Collect(ch chan<- prometheus.Metric) {
 	f.collectServices(gauge, v)
 }
 
-// behind counts the streams whose edges have not confirmed what was sent last; under
-// the lock.
-func (f *Fleet) behind() int {
+// behind counts the streams whose edges do not have in force what was sent; under the lock.
+func (f *Fleet) behind(now time.Time) int {
 	n := 0
 	for name, s := range f.sessions {
-		if l := f.w.local[name]; l.Epoch != s.epoch || l.report().GetGeneration() < s.generation {
-			n++
-		}
+		n += int(number(s.behind(f.w.local[name], now)))
 	}
 	return n
 }

@@ -110,8 +110,8 @@ func (w *world) maintained(now time.Time) map[string][]maintenance.Scope {
 // sized is a store that knows how much it holds.
 type sized interface{ Usage() (store.Usage, bool) }
 
-func (f *Fleet) collectStore(gauge gauges) {
-	gauge(descReachable, number(!f.cut.Load()))
+func (f *Fleet) collectStore(gauge gauges, now time.Time) {
+	gauge(descReachable, number(!f.cutOff(now)))
 	s, ok := f.store.(sized)
 	if !ok {
 		return

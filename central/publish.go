@@ -161,13 +161,14 @@ func gist(l liveDoc) uint64 {
 	for _, w := range r.GetWindows() {
 		fmt.Fprint(h, w.GetId(), w.GetPhase(), "\x00")
 	}
-	fmt.Fprint(h, len(r.GetWants()), r.GetHeld())
+	fmt.Fprint(h, len(r.GetWants()), r.GetHeld(), r.GetNotUnderstood())
 	return h.Sum64()
 }
 
 // beats says that this process is alive, and sends its edges away when it cannot.
 func (f *Fleet) beats(ctx context.Context) {
-	last := time.Now()
+	begun := time.Now()
+	f.reached.Store(&begun)
 	for n := uint64(1); ; n++ {
 		op, err := put(key(kindReplica, f.settings.Replica), replicaDoc{Beat: n, At: time.Now(), Version: f.settings.Version})
 		if err == nil {
@@ -177,17 +178,25 @@ func (f *Fleet) beats(ctx context.Context) {
 		}
 		switch {
 		case err == nil:
-			last = time.Now()
+			now := time.Now()
+			f.reached.Store(&now)
 			f.reaches(true)
-		case ctx.Err() == nil && time.Since(last) > cutOffAfter:
-			f.log.Error("the store is out of reach; edges are sent to another centre", "error", err)
+		case ctx.Err() == nil && time.Since(*f.reached.Load()) > cutOffAfter:
 			f.reaches(false)
 			f.endAll(errCutOff)
+			f.log.Error("the store is out of reach; edges are sent to another centre", "error", err) // last: a log may hang
 		}
 		if !pause(ctx, beatEvery) {
 			return
 		}
 	}
+}
+
+// cutOff reports whether the store is out of reach, also where beats hangs, as it does with a log that nobody takes in: then
+// other centres hold this one for dead.
+func (f *Fleet) cutOff(now time.Time) bool {
+	last := f.reached.Load() // nil: the store has been read just now
+	return f.cut.Load() || last != nil && now.Sub(*last) > replicaSilence
 }
 
 // reaches says whether the store can be reached, to whoever asks after our health.

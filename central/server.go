@@ -218,7 +218,7 @@ func (s *Server) web(beside func(func(context.Context))) (*http.Server, func(), 
 	mux.HandleFunc("GET /readyz", func(w http.ResponseWriter, _ *http.Request) {
 		select {
 		case <-s.f.Ready():
-			if s.f.cut.Load() {
+			if s.f.cutOff(time.Now()) {
 				http.Error(w, "the store is out of reach", http.StatusServiceUnavailable)
 				return
 			}

@@ -52,9 +52,10 @@ type session struct {
 // maxTold bounds what is remembered of intents that have not been confirmed.
 const maxTold = 64
 
-// telling is which services an intent tells to keep.
+// telling is which services an intent tells to keep, and when it was told first.
 type telling struct {
 	generation uint64
+	at         time.Time
 	keeps      map[string]uint64
 }
 
@@ -273,6 +274,24 @@ func (s *session) inForce(generation uint64) map[string]uint64 {
 	return s.told[0].keeps
 }
 
+// behindAfter is how long an intent may be on its way: where much changes, some intent is on its way at any moment.
+const behindAfter = 10 * time.Second
+
+// behind reports whether the edge has long been told something that is not in force there, as far as its last report on this
+// stream says, or does not understand all that is.
+func (s *session) behind(l liveDoc, now time.Time) bool {
+	reported := l.Epoch == s.epoch
+	if reported && len(l.report().GetNotUnderstood()) > 0 {
+		return true
+	}
+	for _, t := range s.told { // oldest first
+		if !reported || t.generation > l.report().GetGeneration() {
+			return now.Sub(t.at) > behindAfter
+		}
+	}
+	return false
+}
+
 // tell returns the intent to send now, if any, and the next moment at which there
 // may be another without a poke.
 func (f *Fleet) tell(s *session) (*centralv1.Intent, time.Time) {
@@ -312,7 +331,7 @@ func (f *Fleet) tell(s *session) (*centralv1.Intent, time.Time) {
 	}
 	if s.generation == 0 || content != s.content {
 		s.generation = max(s.generation, live.report().GetGeneration(), uint64(f.w.revision)) + 1
-		s.told = append(s.told, telling{s.generation, keeps})
+		s.told = append(s.told, telling{s.generation, now, keeps})
 		if len(s.told) > maxTold { // an edge that confirms nothing keeps nothing
 			s.told = s.told[1:]
 		}

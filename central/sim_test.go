@@ -113,6 +113,7 @@ type simEdge struct {
 	deaf    bool                    // it hears nothing new
 	detail  *centralv1.Detail       // to be said with the next report
 	links   []*centralv1.LinkReport // what it says of its links; nil: one, of its load and capacity
+	strange []string                // it does not understand that of its intent
 
 	cancel func()
 	done   chan struct{}
@@ -262,7 +263,7 @@ func (e *simEdge) tell() *centralv1.Report {
 	defer e.mu.Unlock()
 	now := time.Now()
 	e.report++
-	r := &centralv1.Report{Clock: timestamppb.New(now), ClockSynchronised: true, Generation: e.in.GetGeneration(), Number: e.report,
+	r := &centralv1.Report{Clock: timestamppb.New(now), ClockSynchronised: true, Generation: e.in.GetGeneration(), Number: e.report, NotUnderstood: e.strange,
 		Links: []*centralv1.LinkReport{{Name: "all", Load: e.load, Capacity: e.capacity, Known: true, Utilization: e.load / e.capacity}}}
 	if e.links != nil {
 		r.Links = e.links

@@ -116,8 +116,12 @@ func (f *Fleet) fanOut(now time.Time) {
 	f.fan = fan{nodes: map[string]bool{}, next: now.Add(time.Duration(woken) * fanEach)}
 }
 
-// leads reports whether this is the first of the centres that are alive.
+// leads reports whether this is the first of the centres that are alive. One that does not reach the store hears of no
+// other, and leads nobody.
 func (f *Fleet) leads(now time.Time) bool {
+	if f.cutOff(now) {
+		return false
+	}
 	f.mu.RLock()
 	defer f.mu.RUnlock()
 	for name := range f.w.replicas {
@@ -141,7 +145,8 @@ func (f *Fleet) decisions(now time.Time) []change {
 }
 
 // carryOut commits each decision by itself: one that has come too late is made anew
-// with the next view.
+// with the next view. With a store that does not answer the others are, too: to wait as
+// long for each of them would leave the view behind.
 func (f *Fleet) carryOut(ctx context.Context, changes []change) {
 	for _, c := range changes {
 		switch err := f.commit(ctx, c); {
@@ -149,6 +154,9 @@ func (f *Fleet) carryOut(ctx context.Context, changes []change) {
 			f.touch()
 		case err != nil && ctx.Err() == nil:
 			f.log.Warn("steering", "error", err)
+			if errors.Is(err, store.ErrUnavailable) {
+				return
+			}
 		}
 	}
 }

@@ -47,7 +47,7 @@ func (f *Fleet) words(now time.Time) string {
 	if f.leads(now) {
 		role = "the one that steers"
 	}
-	if f.cut.Load() {
+	if f.cutOff(now) {
 		role = "the store is out of reach"
 	}
 	f.mu.RLock()

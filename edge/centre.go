@@ -62,8 +62,8 @@ type centreKeeper struct {
 	// never changed in place.
 	told  map[uint32]flap.Told
 	clock wallClock
-	stale uint64 // intents that were ignored as older
-	bad   string // what could not be understood of the last
+	stale uint64   // intents that were ignored as older
+	bad   []string // what could not be understood of the last, without windows
 
 	// first is how long to wait for the centre's first word: see silent.
 	first firstWord
@@ -108,7 +108,7 @@ func (k *centreKeeper) restore(s *storedCentre, c *config.Config, now time.Time)
 	if err := (protojson.UnmarshalOptions{DiscardUnknown: true}).Unmarshal(k.kept.Intent, in); err != nil {
 		return fmt.Errorf("edge: what the centre wanted last cannot be read: %w", err)
 	}
-	k.want, _ = readIntent(in, c, now)
+	k.want, k.bad = readIntent(in, c, now)
 	k.told = toldBefore(k.want.shares, now)
 	return nil
 }
@@ -244,9 +244,8 @@ func (e *Edge) obey(n centreNews) string {
 		k.backed = n.sent
 		k.told = toldNow(k.told, n.intent.GetShares(), n.sent)
 	}
-	want, errs := readIntent(n.intent, e.cfg, n.at)
-	bad := fmt.Sprint(errs)
-	if len(errs) > 0 && bad != k.bad {
+	want, bad := readIntent(n.intent, e.cfg, n.at)
+	if len(bad) > 0 && !slices.Equal(bad, k.bad) {
 		e.log.Error("the centre's intent is not understood as a whole", "problems", bad)
 	}
 	k.bad = bad

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 	"time"
 
 	"google.golang.org/protobuf/encoding/protojson"
@@ -54,15 +55,15 @@ type fleetWord struct {
 const longestTurn = 15 * time.Minute
 
 // readIntent takes an intent apart. What cannot be understood is left out and told.
-func readIntent(in *centralv1.Intent, c *config.Config, at time.Time) (intent, []error) {
+func readIntent(in *centralv1.Intent, c *config.Config, at time.Time) (intent, []string) {
 	out := intent{generation: in.GetGeneration(), frozen: in.GetFrozen(), disabled: in.GetDisabled(),
 		reserve: in.GetStandby() && !in.GetActivated(), keep: in.GetKeep(), shares: map[uint32]flap.Share{}}
-	var errs []error
+	var bad []string
 	var tags []community.Value
 	for _, t := range in.GetTags() {
 		v, err := community.Parse(t.GetValue())
 		if err != nil {
-			errs = append(errs, fmt.Errorf("tag %q: %w", t.GetValue(), err))
+			bad = append(bad, fmt.Sprintf("tag %q: %v", t.GetValue(), err))
 			continue
 		}
 		tags = append(tags, v)
@@ -75,7 +76,7 @@ func readIntent(in *centralv1.Intent, c *config.Config, at time.Time) (intent, [
 		word := fleetWord{id: o.GetId(), reason: o.GetReason(), by: o.GetBy(), selector: fleetSelector(o.GetSelector(), c), since: moment(o.GetSince()),
 			until: moment(o.GetUntil()), evenIfDead: o.GetEvenIfDead(), overrideSafety: o.GetOverrideSafety()}
 		if err := word.verb.UnmarshalText([]byte(o.GetVerb())); err != nil {
-			errs = append(errs, fmt.Errorf("override %s: %w", o.GetId(), err))
+			bad = append(bad, fmt.Sprintf("override %s: %v", o.GetId(), err))
 			continue
 		}
 		out.overrides = append(out.overrides, word)
@@ -101,7 +102,22 @@ func readIntent(in *centralv1.Intent, c *config.Config, at time.Time) (intent, [
 			out.turns = append(out.turns, policy.Turn{Service: service, At: minTime(t, at.Add(longestTurn))})
 		}
 	}
-	return out, errs
+	return out, bad
+}
+
+// mostBad bounds how much that is not understood a report has, and mostBadText each of it, in bytes.
+const mostBad, mostBadText = 10, 300
+
+// notUnderstood is what of the intent in force is left out here.
+func (k *centreKeeper) notUnderstood() []string {
+	var out []string
+	for _, text := range slices.Concat(k.bad, k.windows.bad) {
+		if len(out) == mostBad {
+			break
+		}
+		out = append(out, strings.ToValidUTF8(text[:min(len(text), mostBadText)], ""))
+	}
+	return out
 }
 
 func minTime(a, b time.Time) time.Time {

@@ -3,6 +3,7 @@ package edge
 import (
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/catchment-bgp/catchment/announcer"
@@ -32,6 +33,7 @@ type opened struct {
 type windowKeeper struct {
 	of        *config.Config // what the calendars were made of; nil: to be made
 	all       maintenance.Calendar
+	bad       []string // windows that are not understood
 	calendars map[targetKey]maintenance.Calendar
 	keys      []targetKey // of calendars that have windows
 	ours      []maintenance.Window
@@ -65,6 +67,10 @@ func (e *Edge) calendar() {
 	var err error
 	if k.all, err = maintenance.New(e.centre.want.windows); err != nil {
 		e.log.Error("windows that are not understood are left out", "error", err)
+	}
+	k.bad = nil
+	if err != nil {
+		k.bad = strings.Split(err.Error(), "\n") // a line for each window
 	}
 	k.of, k.calendars, k.keys = e.cfg, map[targetKey]maintenance.Calendar{}, nil
 	for key, t := range targets(e.cfg) {

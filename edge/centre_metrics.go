@@ -32,6 +32,8 @@ type CentreView struct {
 	CertificateEnds, CAEnds time.Time
 	// Ignored counts intents that were older than the one in force.
 	Ignored uint64
+	// NotUnderstood is what of the intent in force is left out.
+	NotUnderstood []string
 	// Synchronised is what the kernel says of the clock, Ahead how far it is ahead of
 	// the centre's. NotOpened: a window waits for a clock that can be trusted.
 	Synchronised, NotOpened bool
@@ -40,7 +42,7 @@ type CentreView struct {
 
 func (k *centreKeeper) view(now time.Time) CentreView {
 	v := CentreView{State: k.state(), Address: k.address, Fault: k.faults[k.address], Heard: k.clock.stamp, Generation: k.want.generation, Held: map[string]int{},
-		Ignored: k.stale, Synchronised: k.clock.synchronised, NotOpened: k.refused, Ahead: k.clock.ahead(now), Refused: k.refusals()}
+		Ignored: k.stale, NotUnderstood: k.notUnderstood(), Synchronised: k.clock.synchronised, NotOpened: k.refused, Ahead: k.clock.ahead(now), Refused: k.refusals()}
 	identity := k.link.certificates()
 	v.CertificateEnds, v.CAEnds = identity.node, identity.ca
 	for _, l := range k.kept.Leases {
@@ -63,6 +65,9 @@ func (v CentreView) warnings() []string {
 			text += " (" + v.Address + ": " + v.Fault + ")"
 		}
 		out = append(out, text)
+	}
+	for _, text := range v.NotUnderstood {
+		out = append(out, "of what the centre wants this is not understood, and left out: "+text)
 	}
 	if v.NotOpened {
 		out = append(out, "a maintenance window does not open: this machine's clock is not synchronised, or not near the centre's")

@@ -106,7 +106,7 @@ func gist(r *centralv1.Report) *centralv1.Report {
 // report is all that this node says of itself; the link puts clock and number in.
 func (e *Edge) report(now time.Time, in *policy.Input) *centralv1.Report {
 	k := &e.centre
-	r := &centralv1.Report{ClockSynchronised: k.clock.synchronised, Generation: k.want.generation, Moved: stamp(e.state.Load.Moved)}
+	r := &centralv1.Report{ClockSynchronised: k.clock.synchronised, Generation: k.want.generation, NotUnderstood: k.notUnderstood(), Moved: stamp(e.state.Load.Moved)}
 	sessions := e.opt.Announcer.Sessions()
 	for i := range e.cfg.Services {
 		name := e.cfg.Services[i].Name

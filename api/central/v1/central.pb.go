@@ -375,7 +375,9 @@ type Report struct {
 	Moved *timestamppb.Timestamp `protobuf:"bytes,10,opt,name=moved,proto3,oneof" json:"moved,omitempty"`
 	// Grows with each report of this node, over its restarts too. An intent names
 	// the newest that the centre had, so that leases count from when it was sent.
-	Number        uint64 `protobuf:"varint,11,opt,name=number,proto3" json:"number,omitempty"`
+	Number uint64 `protobuf:"varint,11,opt,name=number,proto3" json:"number,omitempty"`
+	// What of the intent in force is not understood here, and is left out.
+	NotUnderstood []string `protobuf:"bytes,12,rep,name=not_understood,json=notUnderstood,proto3" json:"not_understood,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -485,6 +487,13 @@ func (x *Report) GetNumber() uint64 {
 		return x.Number
 	}
 	return 0
+}
+
+func (x *Report) GetNotUnderstood() []string {
+	if x != nil {
+		return x.NotUnderstood
+	}
+	return nil
 }
 
 // Detail is what a node says of itself for people: when it has changed, and every few
@@ -1688,7 +1697,9 @@ type Node struct {
 	// What it announces and no view from outside has.
 	Unseen []*Unseen `protobuf:"bytes,21,rep,name=unseen,proto3" json:"unseen,omitempty"`
 	// Why it is no capacity although it announces; empty: it is, or it does not.
-	NoCapacity    string `protobuf:"bytes,22,opt,name=no_capacity,json=noCapacity,proto3" json:"no_capacity,omitempty"`
+	NoCapacity string `protobuf:"bytes,22,opt,name=no_capacity,json=noCapacity,proto3" json:"no_capacity,omitempty"`
+	// What of its intent the node does not understand, and leaves out.
+	NotUnderstood []string `protobuf:"bytes,23,rep,name=not_understood,json=notUnderstood,proto3" json:"not_understood,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1875,6 +1886,13 @@ func (x *Node) GetNoCapacity() string {
 		return x.NoCapacity
 	}
 	return ""
+}
+
+func (x *Node) GetNotUnderstood() []string {
+	if x != nil {
+		return x.NotUnderstood
+	}
+	return nil
 }
 
 // Unseen is a service and family that a node announces and that the views named for it lack.
@@ -5504,7 +5522,7 @@ const file_central_v1_central_proto_rawDesc = "" +
 	"\vEdgeService\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12\x1a\n" +
 	"\bprefixes\x18\x02 \x03(\tR\bprefixes\x12/\n" +
-	"\x05drain\x18\x03 \x01(\v2\x19.google.protobuf.DurationR\x05drain\"\xab\x04\n" +
+	"\x05drain\x18\x03 \x01(\v2\x19.google.protobuf.DurationR\x05drain\"\xd2\x04\n" +
 	"\x06Report\x120\n" +
 	"\x05clock\x18\x01 \x01(\v2\x1a.google.protobuf.TimestampR\x05clock\x12-\n" +
 	"\x12clock_synchronised\x18\x02 \x01(\bR\x11clockSynchronised\x12\x1e\n" +
@@ -5519,7 +5537,8 @@ const file_central_v1_central_proto_rawDesc = "" +
 	"\x04held\x18\t \x03(\tR\x04held\x125\n" +
 	"\x05moved\x18\n" +
 	" \x01(\v2\x1a.google.protobuf.TimestampH\x00R\x05moved\x88\x01\x01\x12\x16\n" +
-	"\x06number\x18\v \x01(\x04R\x06numberB\b\n" +
+	"\x06number\x18\v \x01(\x04R\x06number\x12%\n" +
+	"\x0enot_understood\x18\f \x03(\tR\rnotUnderstoodB\b\n" +
 	"\x06_moved\"\x90\x02\n" +
 	"\x06Detail\x129\n" +
 	"\x06status\x18\x01 \x01(\v2!.catchment.edge.v1.StatusResponseR\x06status\x129\n" +
@@ -5635,7 +5654,7 @@ const file_central_v1_central_proto_rawDesc = "" +
 	"\x02by\x18\x05 \x01(\tR\x02by\x125\n" +
 	"\x05after\x18\x06 \x01(\v2\x1a.google.protobuf.TimestampH\x01R\x05after\x88\x01\x01B\b\n" +
 	"\x06_sinceB\b\n" +
-	"\x06_after\"\xdf\a\n" +
+	"\x06_after\"\x86\b\n" +
 	"\x04Node\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12\x12\n" +
 	"\x04site\x18\x02 \x01(\tR\x04site\x12\x14\n" +
@@ -5662,7 +5681,8 @@ const file_central_v1_central_proto_rawDesc = "" +
 	"\awindows\x18\x14 \x03(\v2\".catchment.central.v1.WindowReportR\awindows\x124\n" +
 	"\x06unseen\x18\x15 \x03(\v2\x1c.catchment.central.v1.UnseenR\x06unseen\x12\x1f\n" +
 	"\vno_capacity\x18\x16 \x01(\tR\n" +
-	"noCapacity\x1a9\n" +
+	"noCapacity\x12%\n" +
+	"\x0enot_understood\x18\x17 \x03(\tR\rnotUnderstood\x1a9\n" +
 	"\vLabelsEntry\x12\x10\n" +
 	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
 	"\x05value\x18\x02 \x01(\tR\x05value:\x028\x01B\f\n" +

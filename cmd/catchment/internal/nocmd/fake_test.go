@@ -149,7 +149,7 @@ func golden(t *testing.T, name, got string) {
 
 func someNode() *centralv1.Node {
 	return &centralv1.Node{Name: "msk1", Site: "moscow", State: "steered", Reason: "load", Version: "v0.2.0", Connected: true, Asn: 57629, LastSeen: at(-3 * time.Second),
-		Generation: 41, WantedGeneration: 42, Tags: []*centralv1.Tag{{Value: "57629:101", Meaning: "Moscow\x1b[2J", Shared: true, Since: at(-time.Hour), By: "noc/anna"},
+		Generation: 41, WantedGeneration: 42, NotUnderstood: []string{"window w-7: zone \"Lab/Newtown\x1b[2J\" is not known"}, Tags: []*centralv1.Tag{{Value: "57629:101", Meaning: "Moscow\x1b[2J", Shared: true, Since: at(-time.Hour), By: "noc/anna"},
 			{Value: "57629:102", Meaning: "hall 2", Since: at(0), By: "noc/anna", After: at(9 * time.Minute)}},
 		Services: []*centralv1.ServiceReport{{Name: "video", State: "steered", Reason: "load", Detail: "transit-a at 0.91", Since: at(-time.Minute), Hard: "up", Neighbors: proto.Int32(2)}},
 		Links:    []*centralv1.LinkReport{{Name: "transit-a", Load: 9.1e9, Capacity: 10e9, Utilization: 0.91, Known: true}},

@@ -104,6 +104,9 @@ func NodeText(w io.Writer, n *centralv1.Node) {
 	if n.GetGeneration() != n.GetWantedGeneration() {
 		fmt.Fprintf(w, "intent %d in force, %d sent\n", n.GetGeneration(), n.GetWantedGeneration())
 	}
+	for _, text := range n.GetNotUnderstood() {
+		fmt.Fprintf(w, "not understood there, and left out: %s\n", text)
+	}
 	grid := output.Grid{Indent: "  ", Titles: []string{"TAG", "MEANING", "SHARED", "SINCE", "BY", "ON ROUTES FROM"}}
 	for _, t := range n.GetTags() {
 		grid.Row(cells(t.GetValue(), t.GetMeaning(), yes(t.GetShared(), "shared"), clock(t.GetSince()), t.GetBy(), clock(t.GetAfter()))...)
