@@ -14,6 +14,7 @@ import (
 	"os"
 	"os/signal"
 	"syscall"
+	_ "time/tzdata" // windows have zones, and a small machine has none
 
 	"github.com/catchment-bgp/catchment/central"
 	"github.com/catchment-bgp/catchment/central/config"

@@ -17,6 +17,7 @@ import (
 	"os/signal"
 	"sync"
 	"syscall"
+	_ "time/tzdata" // windows have zones, and a small machine has none
 
 	"github.com/catchment-bgp/catchment/edge"
 	"github.com/catchment-bgp/catchment/edge/config"
