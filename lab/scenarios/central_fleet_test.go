@@ -47,6 +47,8 @@ type centre struct {
 	node *netlab.Node
 	addr netip.Addr
 	proc *netlab.Proc
+	// shell starts it, where it is set: a script that ends by exec "$@".
+	shell string
 }
 
 const (
@@ -134,7 +136,11 @@ func (f *governed) startCentre(c *centre, store, services string) {
 	const file = "/run/central/central.yaml"
 	c.node.WriteFile(file, strings.Join([]string{"listen: 0.0.0.0:" + centrePort, store, "domain: " + trustDomain, "pki: " + f.pki,
 		fmt.Sprintf("tls: {ca: %[1]s/ca.pem, cert: %[1]s/%[2]s.pem, key: %[1]s/%[2]s.key}", f.pki, c.node.Name()), "services: " + services, ""}, "\n"))
-	c.proc = c.node.Start("catchment-central", netlab.Binary(f.t, "./cmd/catchment-central"), "--config", file)
+	command := []string{netlab.Binary(f.t, "./cmd/catchment-central"), "--config", file}
+	if c.shell != "" {
+		command = append([]string{"sh", "-c", c.shell, "sh"}, command...)
+	}
+	c.proc = c.node.Start("catchment-central", command...)
 	f.t.Cleanup(c.proc.Kill)
 	netlab.Eventually(f.t, 2*sessionWait, "the centre "+c.node.Name()+" to serve", func() error {
 		select {

@@ -10,10 +10,10 @@ import (
 	"github.com/catchment-bgp/catchment/lab/netlab"
 )
 
-// cluster is a fleet with three centres that keep nothing themselves, each beside one member
-// of an etcd cluster.
+// cluster is a fleet with centres that keep nothing themselves but have an etcd cluster.
 type cluster struct {
 	*governed
+	on      []*centre // beside these runs a member each
 	members map[*centre]*netlab.Proc
 	store   string // of the centres' configuration
 }
@@ -23,26 +23,11 @@ const clusterServices = "[{name: video, min_announcing: 2}]"
 // reconnectWithin is how soon edges must have another centre; 5 s are wanted, and the machine may be busy.
 const reconnectWithin = 10 * time.Second
 
-// newCluster starts etcd, the centres and the edges. The cluster has a CA of its own: etcd
-// lets in whoever has a certificate of it, and edges are not to be let in.
+// newCluster starts etcd, the three centres, each beside a member, and the edges.
 func newCluster(t testing.TB) *cluster {
 	t.Helper()
-	c := &cluster{governed: newGoverned(t, 3, 3), members: map[*centre]*netlab.Proc{}}
-	c.files("pki", "init", "etcd."+trustDomain, "--dir", c.etcdPKI(""))
-	c.files("pki", "issue", "noc/dialer", "--dir", c.etcdPKI(""), "--out", c.etcdPKI("dialer"))
-	var endpoints []string
-	for _, m := range c.centres {
-		c.files("pki", "issue", "central/"+m.node.Name(), "--host", m.addr.String(), "--dir", c.etcdPKI(""), "--out", c.etcdPKI(m.node.Name()))
-		endpoints = append(endpoints, fmt.Sprintf("%q", etcdURL(m, 2379)))
-	}
-	c.store = fmt.Sprintf("etcd: {endpoints: [%s], tls: {ca: %s, cert: %s, key: %s}}", strings.Join(endpoints, ", "),
-		c.etcdPKI("ca.pem"), c.etcdPKI("dialer.pem"), c.etcdPKI("dialer.key"))
-	for _, m := range c.centres {
-		c.startMember(m)
-	}
-	for _, m := range c.centres {
-		c.awaitMember(m)
-	}
+	g := newGoverned(t, 3, 3)
+	c := newStore(g, g.centres...)
 	for _, m := range c.centres {
 		c.startCentre(m, c.store, clusterServices)
 	}
@@ -50,6 +35,29 @@ func newCluster(t testing.TB) *cluster {
 		c.admit(e)
 	}
 	c.startEdges()
+	return c
+}
+
+// newStore starts etcd, a member on the node of each of these. It has a CA of its own: etcd
+// lets in whoever has a certificate of it, and edges are not to be let in.
+func newStore(g *governed, on ...*centre) *cluster {
+	g.t.Helper()
+	c := &cluster{governed: g, on: on, members: map[*centre]*netlab.Proc{}}
+	c.files("pki", "init", "etcd."+trustDomain, "--dir", c.etcdPKI(""))
+	c.files("pki", "issue", "noc/dialer", "--dir", c.etcdPKI(""), "--out", c.etcdPKI("dialer"))
+	var endpoints []string
+	for _, m := range c.on {
+		c.files("pki", "issue", "central/"+m.node.Name(), "--host", m.addr.String(), "--dir", c.etcdPKI(""), "--out", c.etcdPKI(m.node.Name()))
+		endpoints = append(endpoints, fmt.Sprintf("%q", etcdURL(m, 2379)))
+	}
+	c.store = fmt.Sprintf("etcd: {endpoints: [%s], tls: {ca: %s, cert: %s, key: %s}}", strings.Join(endpoints, ", "),
+		c.etcdPKI("ca.pem"), c.etcdPKI("dialer.pem"), c.etcdPKI("dialer.key"))
+	for _, m := range c.on {
+		c.startMember(m)
+	}
+	for _, m := range c.on {
+		c.awaitMember(m)
+	}
 	return c
 }
 
@@ -61,7 +69,7 @@ func etcdURL(m *centre, port int) string { return fmt.Sprintf("https://%s:%d", m
 func (c *cluster) startMember(m *centre) {
 	c.t.Helper()
 	var all []string
-	for _, each := range c.centres {
+	for _, each := range c.on {
 		all = append(all, each.node.Name()+"="+etcdURL(each, 2380))
 	}
 	c.members[m] = m.node.Start("member", netlab.Binary(c.t, "./lab/member"), "-name", m.node.Name(), "-data", "/var/lib/etcd",
