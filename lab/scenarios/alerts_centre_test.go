@@ -38,7 +38,7 @@ type watched struct {
 
 func newWatched(t *testing.T) *watched {
 	t.Helper()
-	netlab.Require(t, netlab.Prometheus)
+	netlab.Require(t, netlab.Prometheus, netlab.Nft)
 	g := newGoverned(t, 2, 3)
 	g.service = video("vips: []", "drain: 1s", "checks: []")
 	w := &watched{alone: g.centres[2]}
