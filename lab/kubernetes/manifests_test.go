@@ -180,6 +180,11 @@ func TestAnEdgePodMayWhatTheUnitMay(t *testing.T) {
 	if got := strings.Join(caps, " "); got != unit["CapabilityBoundingSet"][0] {
 		t.Errorf("capabilities %q, the unit has %q", got, unit["CapabilityBoundingSet"])
 	}
+	for _, p := range container.Ports {
+		if p.HostPort != p.ContainerPort { // the API warns of a hostIP without it
+			t.Errorf("port %+v of the machine's network", p)
+		}
+	}
 	live := container.LivenessProbe
 	if got := live.PeriodSeconds * live.FailureThreshold; float64(got) != unitlab.Seconds(t, unit, "WatchdogSec").Seconds() {
 		t.Errorf("a node that hangs is ended after %d s, by the unit's watchdog after %v", got, unit["WatchdogSec"])
@@ -199,6 +204,9 @@ func TestTheCentresPodNeedsNothing(t *testing.T) {
 	container := restrained(t, pod)
 	if pod.HostNetwork || !*pod.SecurityContext.RunAsNonRoot || len(container.SecurityContext.Capabilities.Add) > 0 || *set.Spec.Replicas != 1 {
 		t.Errorf("%+v", pod)
+	}
+	if seccomp := pod.SecurityContext.SeccompProfile; seccomp == nil || seccomp.Type != corev1.SeccompProfileTypeRuntimeDefault {
+		t.Errorf("seccomp %+v: Kubernetes would not call it restricted", seccomp)
 	}
 	if got, want := *pod.TerminationGracePeriodSeconds, unitlab.Seconds(t, unitlab.Settings(t, units+"/catchment-central.service"), "TimeoutStopSec"); got != int64(want.Seconds()) {
 		t.Errorf("grace %d s, the unit has %v", got, want)
