@@ -230,34 +230,14 @@ func TestEachAlertHasACaseThatFiresAndIsSilentInTheQuietHour(t *testing.T) {
 	}
 }
 
-// panel is what is checked of a panel.
-type panel struct {
-	ID          int
-	Type, Title string
-	Description string
-	Targets     []struct{ Expr string }
-	FieldConfig struct{ Defaults struct{ Unit string } }
-}
-
-// dashboard is what is checked of a dashboard.
-type dashboard struct {
-	UID           string
-	SchemaVersion int
-	Templating    struct {
-		List []struct{ Name, Type, Definition string }
-	}
-	Annotations struct{ List []struct{ Expr string } }
-	Panels      []panel
-}
-
 func TestDashboardsShowMetricsThatExist(t *testing.T) {
 	t.Parallel()
 	known := metrics(t)
 	uids := map[string]bool{}
-	for _, file := range []string{"fleet.json", "node.json"} {
-		var d dashboard
-		if err := json.Unmarshal([]byte(read(t, "deploy/grafana/"+file)), &d); err != nil {
-			t.Fatalf("%s: %v", file, err)
+	for _, file := range Dashboards {
+		d, err := ReadDashboard(file)
+		if err != nil {
+			t.Fatal(err)
 		}
 		if d.SchemaVersion != 41 || d.UID == "" || uids[d.UID] {
 			t.Errorf("%s: schema %d, uid %q", file, d.SchemaVersion, d.UID)
@@ -283,7 +263,7 @@ func TestDashboardsShowMetricsThatExist(t *testing.T) {
 }
 
 // panelExprs checks the panels of a dashboard, and returns their expressions.
-func panelExprs(t *testing.T, file string, d dashboard, known map[string]bool) (exprs []string) {
+func panelExprs(t *testing.T, file string, d Dashboard, known map[string]bool) (exprs []string) {
 	t.Helper()
 	ids := map[int]bool{}
 	for _, p := range d.Panels {
@@ -312,8 +292,7 @@ func parses(t *testing.T, exprs []string) {
 	var rules strings.Builder
 	rules.WriteString("groups:\n  - name: panels\n    rules:\n")
 	for i, e := range exprs {
-		e = strings.NewReplacer("$__rate_interval", "1m", "$service", ".*", "$node", ".*", "$link", ".*").Replace(e)
-		text, err := json.Marshal(e)
+		text, err := json.Marshal(Expand(e, map[string]string{"service": ".*", "node": ".*", "link": ".*"}))
 		if err != nil {
 			t.Fatal(err)
 		}

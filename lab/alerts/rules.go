@@ -1,8 +1,9 @@
-// Package alerts reads the alerts of deploy/prometheus/rules.yml for tests: those of this package, which hold rules,
-// runbooks and dashboards together, and the scenario in which a real Prometheus fires them.
+// Package alerts reads the alerts of deploy/prometheus/rules.yml and the dashboards of deploy/grafana for tests: those of
+// this package, which hold rules, runbooks and dashboards together, and the scenario in which a real Prometheus fires the
+// alerts and answers the dashboards.
 //
-// In goes the text of the file; out come its rules, or the same text with shorter times. It never evaluates a rule:
-// that is Prometheus's business.
+// In goes the text of the files; out come rules, or the same text with shorter times, and panels with their queries. It
+// never evaluates one: that is Prometheus's business.
 package alerts
 
 import (

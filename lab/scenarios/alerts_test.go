@@ -78,10 +78,11 @@ func (m *monitored) text(i int) string {
 	c.Lines = append(c.Lines, "metrics: 0.0.0.0:9179", "site: moscow")
 	more := ", labels: {circuit: MSK-0042}, contact: noc@example.net}"
 	if i == 0 {
-		c.Lines = append(c.Lines, siteLoad, "links: ["+feedLink("uplink", feedAddress)+"]")
+		c.Lines = append(c.Lines, strings.Replace(siteLoad, "{", "{node: {sessions: 100000}, ", 1), "links: ["+feedLink("uplink", feedAddress)+"]")
 		more = ", link: uplink" + more
 	}
 	c.Neighbors[0] = strings.TrimSuffix(c.Neighbors[0], "}") + more
+	c.Neighbors[1] = strings.TrimSuffix(c.Neighbors[1], "}") + ", ladder: [{prepend: 3}]}"
 	return c.String()
 }
 
@@ -108,7 +109,9 @@ func TestEachAlertFiresForItsCauseAndNoneInAQuietTime(t *testing.T) {
 	t.Parallel()
 	m := newMonitored(t)
 	first, second, third := m.edges[0], m.edges[1], m.edges[2]
+	began := time.Now()
 	m.quiet(*quietFor)
+	m.draws()
 	if *quietFor >= time.Hour {
 		return
 	}
@@ -118,6 +121,7 @@ func TestEachAlertFiresForItsCauseAndNoneInAQuietTime(t *testing.T) {
 	m.shortCertificate("edge/msk1", first.node.HostPath(identityDir+"/edge"))
 	m.must("fleet", "freeze", "--reason", "test")
 	m.must("fleet", "override", "drain", "--node", third.name, "--neighbor", "bird", "--for", "1h", "--ticket", "NOC-7", "--reason", "test", "--override-safety")
+	second.must("pin", "bird", "1", "--reason", "test")
 	first.must("apply", "--config", hostFile(t, "trial.yaml", strings.Replace(m.text(0), "drain: 1s", "drain: 2s", 1)), "--confirm-within", "10m")
 	m.vtysh("configure terminal", "route-map DROP deny 10")
 	for _, family := range []string{"ipv4", "ipv6"} {
@@ -170,6 +174,7 @@ func TestEachAlertFiresForItsCauseAndNoneInAQuietTime(t *testing.T) {
 	m.fires("CatchmentCentreAway")
 	m.fires("CatchmentCentreDown")
 	m.fires("CatchmentWatchdog", "severity", "none")
+	m.hasDrawn(began)
 }
 
 // callWithoutCertificate makes calls that the centre denies, until the test ends.
