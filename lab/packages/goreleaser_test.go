@@ -11,57 +11,35 @@ import (
 	"gopkg.in/yaml.v3"
 )
 
-// content is a file of a package, as both nfpm and GoReleaser write it.
-type content struct {
-	Src, Dst, Type, Packager string
-	FileInfo                 struct{ Mode uint32 } `yaml:"file_info"`
-	Expand                   bool
-}
+// info is whose a file of an archive is, and since when.
+type info struct{ Owner, Group, Mtime string }
 
-// about are the keys that both have, by the same names.
-type about struct {
-	Section, Priority, Maintainer, Vendor, Homepage, License, Description string
-	Recommends                                                            []string
-	Contents                                                              []content
-	Scripts                                                               map[string]string
-	Deb, RPM                                                              map[string]string
-}
+type glob struct{ Glob string }
 
-type nfpmFile struct {
-	about     `yaml:",inline"`
-	Name      string
-	Depends   []string
-	Overrides map[string]struct{ Depends []string }
-}
-
+// releaser is what is looked at of .goreleaser.yaml.
 type releaser struct {
 	ProjectName string `yaml:"project_name"`
 	Dist        string
 	Before      struct{ Hooks []string }
-	Builds      []struct {
+	Archives    []struct {
+		BuildsInfo info `yaml:"builds_info"`
+		Files      []struct {
+			Src  string
+			Info info
+		}
+	}
+	Builds []struct {
 		ID, Main, Binary  string
 		Env, Goos, Goarch []string
 		Flags, Ldflags    []string
 		ModTimestamp      string `yaml:"mod_timestamp"`
 	}
-	Nfpms []struct {
-		about        `yaml:",inline"`
-		ID           string
-		IDs          []string `yaml:"ids"`
-		PackageName  string   `yaml:"package_name"`
-		Formats      []string
-		Bindir       string
-		Mtime        string
-		Dependencies []string
-		Overrides    map[string]struct{ Dependencies []string }
-	}
-	Sboms []struct {
-		Cmd       string
-		Args      []string
-		Documents []string
-	}
 	Checksum struct {
 		NameTemplate string `yaml:"name_template"`
+		ExtraFiles   []glob `yaml:"extra_files"`
+	}
+	Release struct {
+		ExtraFiles []glob `yaml:"extra_files"`
 	}
 }
 
@@ -116,52 +94,53 @@ func TestGoReleaserBuildsAsTheMakefileDoes(t *testing.T) {
 	same(t, "programs", strings.Join(mains, " "), built)
 }
 
-func TestGoReleaserPackagesWhatMakePackagesDoes(t *testing.T) {
+// GoReleaser's nfpm writes other bytes than ours of the same files, and nobody could verify a release.
+func TestGoReleaserTakesThePackagesThatMakePackagesMakes(t *testing.T) {
 	r := goReleaser(t)
-	if len(r.Nfpms) != len(programs) {
-		t.Fatalf("%d packages", len(r.Nfpms))
+	var hooks []string
+	var files []glob
+	for _, arch := range r.Builds[0].Goarch {
+		hooks = append(hooks, "make packages ARCH="+arch+" DIST=dist/"+arch+" VERSION={{ .Tag }}")
+		for _, kind := range []string{"deb", "rpm", "cdx.json"} {
+			files = append(files, glob{"dist/" + arch + "/*." + kind})
+		}
 	}
-	for _, p := range r.Nfpms {
-		n := read[nfpmFile](t, "../../deploy/packages/"+p.ID+".yaml")
-		var want []content
-		for _, c := range n.Contents {
-			if c.Dst == p.Bindir+"/"+p.ID && c.FileInfo.Mode == 0o755 { // GoReleaser adds what it builds
-				continue
-			}
-			if c.Expand != strings.HasPrefix(c.Src, "$DIST/") {
-				t.Errorf("%s: %s: expand %v", p.ID, c.Src, c.Expand)
-			}
-			c.Src, c.Expand = strings.Replace(c.Src, "$DIST/", "dist/", 1), false
-			want = append(want, c)
-		}
-		if len(want) != len(n.Contents)-1 {
-			t.Errorf("%s: %d files are the program", p.ID, len(n.Contents)-len(want))
-		}
-		n.Contents = want
-		same(t, p.ID, p.about, n.about)
-		same(t, p.ID+": depends", p.Dependencies, n.Depends)
-		same(t, p.ID+": rpm depends", p.Overrides["rpm"].Dependencies, n.Overrides["rpm"].Depends)
-		same(t, p.ID+": the rest", fmt.Sprintf("%v %s %v %s", p.IDs, p.PackageName, p.Formats, p.Mtime), fmt.Sprintf("[%s] %s [deb rpm] {{ .CommitDate }}", n.Name, n.Name))
+	same(t, "hooks", r.Before.Hooks, hooks)
+	same(t, "files that are released", r.Release.ExtraFiles, files)
+	same(t, "files with sums", r.Checksum.ExtraFiles, files)
+	same(t, "sums", r.Checksum.NameTemplate, "SHA256SUMS")
+	if r.Dist != "dist/goreleaser" { // it empties its folder
+		t.Errorf("dist: %s", r.Dist)
 	}
 }
 
-func TestGoReleaserKeepsItsOwnFolderAndSumsAndSBOMs(t *testing.T) {
-	r := goReleaser(t)
-	if r.Dist != "dist/goreleaser" { // it empties its folder after the hooks, which fill dist
-		t.Errorf("dist: %s", r.Dist)
-	}
-	same(t, "sums", r.Checksum.NameTemplate, "SHA256SUMS")
-	script, err := os.ReadFile("../../deploy/packages/build")
+// Whom to ask about packages stands in one place.
+func TestThePackagesHaveTheMaintainerOfTheFile(t *testing.T) {
+	text, err := os.ReadFile("../../deploy/packages/maintainer")
 	if err != nil {
 		t.Fatal(err)
 	}
-	if len(r.Sboms) != 1 || r.Sboms[0].Cmd != "go" {
-		t.Fatalf("%+v", r.Sboms)
+	want := strings.TrimSpace(string(text))
+	for _, program := range programs {
+		if got := strings.TrimSpace(say(t, "dpkg-deb", "-f", deb(t, older, program), "Maintainer")); got != want {
+			t.Errorf("%s: the deb's maintainer is %q, want %q", program, got, want)
+		}
+		if got := say(t, "rpm", "-qp", "--qf", "%{packager}", rpm(t, older, program)); got != want {
+			t.Errorf("%s: the rpm's packager is %q, want %q", program, got, want)
+		}
 	}
-	for _, arg := range r.Sboms[0].Args {
-		arg = strings.NewReplacer("../../", "", "{{ .Tag }}", "$VERSION", "$document", "-output", "$artifact", "$DIST/bin/").Replace(arg)
-		if !strings.Contains(string(script), arg) {
-			t.Errorf("make packages makes no SBOM with %s", arg)
+}
+
+// The same commit gives the same archives, whoever checks it out and when.
+func TestGoReleasersArchivesHaveTheTimesOfTheCommit(t *testing.T) {
+	want := info{"root", "root", "{{ .CommitDate }}"}
+	for _, a := range goReleaser(t).Archives {
+		same(t, "archive: programs", a.BuildsInfo, want)
+		for _, f := range a.Files {
+			same(t, "archive: "+f.Src, f.Info, want)
+		}
+		if len(a.Files) != 2 {
+			t.Errorf("archive: %v", a.Files)
 		}
 	}
 }
