@@ -46,7 +46,7 @@ man: build ## dist/man, the manual pages, dated by the commit
 packages: completions man ## dist/*.deb and *.rpm with SBOMs and SHA256SUMS: ARCH=arm64
 	@VERSION='$(VERSION)' SOURCE_DATE_EPOCH='$(SOURCE_DATE_EPOCH)' LDFLAGS='$(LDFLAGS)' BIN='$(abspath $(BIN))' DIST='$(abspath $(DIST))' deploy/packages/build
 
-reproducible: ## the packages of HEAD twice, in two folders and from nothing, and whether they are the same
+reproducible: ## the packages of HEAD twice, in two folders and from nothing, and whether they are the same: ARCH=arm64
 	@deploy/packages/reproducible
 
 demo: build ## two routers, a service and nodes on this machine, alone and with a centre; no root needed
@@ -63,10 +63,10 @@ test: deps ## all tests; as root they include those with real routers
 	$(if $(CI),timeout -k 30s $(TEST_LIMIT)) go test -race -count=1 -timeout $(TEST_TIMEOUT) $(PKG)
 
 compose-test: ## docker-compose.yml from nothing to routes, and away again; as root it starts a dockerd where none runs
-	@VERSION='$(VERSION)' .ci/compose
+	@VERSION='$(VERSION)' COMMIT='$(COMMIT)' DATE='$(DATE)' .ci/compose
 
 images: ## container images of the programs, and of the nodes of lab/topologies: BASE=debian:bookworm-slim
-	@lab/images/build
+	@VERSION='$(VERSION)' COMMIT='$(COMMIT)' DATE='$(DATE)' lab/images/build
 
 lint: ## gofmt, go vet, staticcheck, and the rules of the tree
 	@unformatted=$$(gofmt -l .) && if [ -n "$$unformatted" ]; then echo "run gofmt -w on:" $$unformatted >&2; exit 1; fi

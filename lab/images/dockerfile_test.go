@@ -90,3 +90,41 @@ func TestTheCatchmentNodesTakeTheirProgramFromItsImage(t *testing.T) {
 		}
 	}
 }
+
+// version, commit and date are asked of git once, by the Makefile, and handed on to programs and labels.
+func TestTheImagesAndTheirProgramsSayOfWhichCommitTheyAre(t *testing.T) {
+	lines := instructions(t, "../../deploy/docker/Dockerfile")
+	labels := `org.opencontainers.image.version="$VERSION" org.opencontainers.image.revision="$COMMIT" org.opencontainers.image.created="$DATE"`
+	build := `RUN make build VERSION="$VERSION" COMMIT="$COMMIT" DATE="$DATE"`
+	told := map[string]bool{} // by the stage: whether a label or the linker is told
+	for stage, at := "", 0; at < len(lines); at++ {
+		line := lines[at]
+		if name, is := strings.CutPrefix(line, "FROM "); is {
+			_, stage, _ = strings.Cut(name, " AS ")
+		}
+		if strings.HasPrefix(line, "LABEL ") && strings.HasSuffix(line, labels) || strings.HasPrefix(line, build+" ") {
+			args := lines[max(0, at-3):at] // an argument is known from its line to the end of its stage
+			told[stage] = slices.Equal(args, []string{"ARG VERSION=dev", "ARG COMMIT", "ARG DATE"})
+		}
+	}
+	for _, stage := range []string{"built", "tools", "catchment", "catchment-central", "catchment-edge"} {
+		if !told[stage] {
+			t.Errorf("deploy/docker/Dockerfile: %s is not told version, commit and date", stage)
+		}
+	}
+	for file, wants := range map[string][]string{
+		"../../docker-compose.yml": {"VERSION: ${VERSION:-dev}", "COMMIT: ${COMMIT:-}", "DATE: ${DATE:-}"},
+		"build":                    {`--build-arg VERSION="${VERSION:-dev}" --build-arg COMMIT="${COMMIT:-}" --build-arg DATE="${DATE:-}"`},
+		"../../Makefile":           {`@VERSION='$(VERSION)' COMMIT='$(COMMIT)' DATE='$(DATE)' lab/images/build`, `@VERSION='$(VERSION)' COMMIT='$(COMMIT)' DATE='$(DATE)' .ci/compose`},
+	} {
+		text, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, want := range wants {
+			if !strings.Contains(string(text), want) {
+				t.Errorf("%s does not hand on %s", file, want)
+			}
+		}
+	}
+}
