@@ -234,6 +234,11 @@ func TestTheLargerAlertIsTheOneThatIsTold(t *testing.T) {
 			[]string{"CentreDown instance=c1", "CentreAway", "ViewAway view=a", "CertificateEnds instance=c1 certificate=centre", "CertificateExpiring instance=c1 certificate=centre", "CertificateExpiring instance=msk1 certificate=node"},
 			[]string{"CentreDown ", "CertificateEnds ", "CertificateExpiring "},
 		},
+		"a centre that is cut off does not say that another one is stuck": {
+			[]string{"StoreCutOff job=catchment-central instance=c1", "CentreStuck job=catchment-central instance=c1", "CentreStuck job=catchment-central instance=c2", "NoCentreSteers",
+				"EdgesBehind job=catchment-central instance=c1", "CentreAway"},
+			[]string{"CentreStuck ", "StoreCutOff "},
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
