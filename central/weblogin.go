@@ -109,6 +109,8 @@ type webLogins struct {
 	mu    sync.Mutex
 	known map[string]knownSession // by key
 	mark  cookieMark
+
+	reading sync.Mutex // held while the mark's key is read
 }
 
 type knownSession struct {
@@ -150,7 +152,7 @@ func (l *webLogins) SignIn(ctx context.Context, code string) (cookie string, unt
 
 // begin writes a new session down, with what else is to change.
 func (l *webLogins) begin(ctx context.Context, d webDoc, now time.Time, c change) (cookie string, until time.Time, err error) {
-	mark, err := l.marks(ctx, now)
+	mark, err := l.marks(ctx, now, 0) // each other centre has, or will have, the store's
 	if err != nil {
 		return "", time.Time{}, err
 	}
@@ -178,7 +180,7 @@ func (l *webLogins) begin(ctx context.Context, d webDoc, now time.Time, c change
 // centre has made.
 func (l *webLogins) Session(ctx context.Context, cookie string) (identity.Peer, bool) {
 	now := time.Now()
-	if mark, err := l.marks(ctx, now); err != nil || !mark.made(cookie) {
+	if !l.made(ctx, cookie, now) {
 		return identity.Peer{}, false
 	}
 	k := secretKey(kindWebSession, cookie)

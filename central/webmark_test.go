@@ -90,7 +90,7 @@ func TestCentresThatBeginTogetherMakeOneKey(t *testing.T) {
 		for i := range keys {
 			all.Go(func() {
 				l, _ := s.counted()
-				m, err := l.marks(t.Context(), time.Now())
+				m, err := l.marks(t.Context(), time.Now(), markFresh)
 				if err != nil {
 					t.Error(err)
 				}
@@ -126,9 +126,13 @@ func TestTheMarksKeyIsReadAnewAndKeptWhileTheStoreIsAway(t *testing.T) {
 		if _, ok := l.Session(t.Context(), renewed); ok {
 			t.Error("the key was read anew at once: then each wrong cookie costs a read")
 		}
+		pass(markDoubt)
+		if _, ok := l.Session(t.Context(), renewed); !ok {
+			t.Error("a cookie of a new key is not believed though the key could have been read")
+		}
 		counted.away.Store(true)
 		pass(markFresh)
-		if m, err := l.marks(t.Context(), time.Now()); err != nil || !m.made(old) {
+		if m, err := l.marks(t.Context(), time.Now(), markFresh); err != nil || !m.made(renewed) {
 			t.Errorf("while the store is away: %v", err)
 		}
 		counted.away.Store(false)
@@ -154,6 +158,76 @@ func TestAKeyThatIsCutShortSignsNobodyIn(t *testing.T) {
 		}
 		if _, _, err := s.first.SignIn(t.Context(), s.code(s.as("vera", identity.Viewer, year))); err == nil || !strings.Contains(err.Error(), "cut short") {
 			t.Errorf("%v", err)
+		}
+	})
+}
+
+// withoutKey are centres that cannot read the key of the marks.
+var withoutKey = map[string]func(*signers, *countedStore){
+	"the store is away": func(_ *signers, c *countedStore) { c.away.Store(true) },
+	"the key is no key": func(s *signers, _ *countedStore) {
+		if _, err := s.store.Commit(s.t.Context(), nil, []store.Op{{Key: key(kindCookieKey, cookieKeyName), Value: []byte(`{"key":5}`)}}); err != nil {
+			s.t.Fatal(err)
+		}
+	},
+}
+
+func TestCookiesOfStrangersCostTheStoreNothingThoughThereIsNoKey(t *testing.T) {
+	for name, breaks := range withoutKey {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				s := newSigners(t)
+				l, counted := s.counted()
+				breaks(s, counted)
+				for _, c := range []string{"", "x", strings.Repeat("=", 56), strings.Repeat("A", 55)} {
+					_, _ = l.Session(t.Context(), c)
+				}
+				if n := counted.gets.Load(); n != 0 {
+					t.Errorf("what has not even a cookie's form cost %d reads", n)
+				}
+				var all sync.WaitGroup
+				for range 100 {
+					all.Go(func() {
+						if _, ok := l.Session(t.Context(), base64.RawURLEncoding.EncodeToString(random(webSecret+markBytes))); ok {
+							t.Error("a session without a key")
+						}
+					})
+				}
+				all.Wait()
+				if n := counted.gets.Load(); n != 1 {
+					t.Errorf("100 cookies at a moment cost %d reads", n)
+				}
+			})
+		})
+	}
+}
+
+func TestWhoAsksAndGoesAwayDoesNotKeepTheKeyFromOthers(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newSigners(t)
+		cookie := s.cookie(s.first)
+		l, _ := s.counted()
+		gone, cancel := context.WithCancel(t.Context())
+		cancel()
+		_, _ = l.Session(gone, cookie)
+		if _, ok := l.Session(t.Context(), cookie); !ok {
+			t.Error("the next one is not known")
+		}
+	})
+}
+
+func TestACookieIsMadeWithTheKeyThatTheStoreHasNow(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newSigners(t)
+		l, _ := s.counted()
+		s.cookie(l)
+		if _, err := s.store.Commit(t.Context(), nil, []store.Op{{Key: key(kindCookieKey, cookieKeyName)}}); err != nil {
+			t.Fatal(err)
+		}
+		theirs, _ := s.counted()
+		s.cookie(theirs)
+		if _, ok := theirs.Session(t.Context(), s.cookie(l)); !ok {
+			t.Error("a centre that has read the key before signs in with one that is gone")
 		}
 	})
 }
