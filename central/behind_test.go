@@ -1,9 +1,12 @@
 package central
 
 import (
+	"slices"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
+	"unicode/utf8"
 
 	centralv1 "github.com/catchment-bgp/catchment/api/central/v1"
 	"github.com/catchment-bgp/catchment/policy/fleet"
@@ -46,10 +49,19 @@ func TestAnEdgeIsBehindThatDoesNotConfirmForLongOrDoesNotUnderstand(t *testing.T
 		if err != nil || len(n.GetNotUnderstood()) != 1 || n.GetNotUnderstood()[0] != edges[1].strange[0] {
 			t.Errorf("the node: %q, %v", n.GetNotUnderstood(), err)
 		}
-		edges[1].set(func(e *simEdge) { e.strange = make([]string, 1000) })
+		edges[1].set(func(e *simEdge) { e.strange = slices.Repeat([]string{"x" + strings.Repeat("\u00fc", 400)}, 1000) })
 		pass(time.Second)
 		if n, err = l.api.GetNode(l.ctx(), &centralv1.GetNodeRequest{Name: "n02"}); err != nil || len(n.GetNotUnderstood()) != mostNotUnderstood {
 			t.Errorf("of a node that says much: %d, %v", len(n.GetNotUnderstood()), err)
+		}
+		for _, text := range n.GetNotUnderstood() {
+			if len(text) > mostNotUnderstoodText || !utf8.ValidString(text) {
+				t.Errorf("a text has %d bytes: %q", len(text), text)
+			}
+		}
+		item, err := l.store.Get(l.ctx(), key(kindLive, "n02"))
+		if most := 2 * mostNotUnderstood * mostNotUnderstoodText; err != nil || len(item.Value) > most {
+			t.Errorf("the store has %d bytes of it, %v", len(item.Value), err)
 		}
 		edges[1].set(func(e *simEdge) { e.strange = nil })
 		pass(time.Second)

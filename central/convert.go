@@ -3,6 +3,7 @@ package central
 import (
 	"cmp"
 	"slices"
+	"strings"
 	"time"
 
 	"google.golang.org/protobuf/types/known/durationpb"
@@ -13,8 +14,17 @@ import (
 	"github.com/catchment-bgp/catchment/policy/fleet"
 )
 
-// mostNotUnderstood bounds what is told of a node that does not understand its intent.
-const mostNotUnderstood = 10
+// mostNotUnderstood bounds how many texts are kept and told of what a node does not understand
+// of its intent, and mostNotUnderstoodText the bytes of each, as an edge does itself.
+const mostNotUnderstood, mostNotUnderstoodText = 10, 300
+
+func notUnderstood(said []string) []string {
+	var out []string
+	for _, text := range said[:min(len(said), mostNotUnderstood)] {
+		out = append(out, strings.ToValidUTF8(text[:min(len(text), mostNotUnderstoodText)], ""))
+	}
+	return out
+}
 
 // stamp is t in the API; nil for the zero time.
 func stamp(t time.Time) *timestamppb.Timestamp {
@@ -155,7 +165,7 @@ func (w *world) nodeProto(name string, now time.Time) *centralv1.Node {
 	}
 	r := live.report()
 	n.LastSeen, n.Services, n.Links, n.Sessions, n.Windows = stamp(live.At), r.GetServices(), r.GetLinks(), r.GetNeighbors(), r.GetWindows()
-	n.NotUnderstood = r.GetNotUnderstood()[:min(len(r.GetNotUnderstood()), mostNotUnderstood)]
+	n.NotUnderstood = notUnderstood(r.GetNotUnderstood()) // another centre may keep more
 	n.Generation, n.WantedGeneration, n.ClockSkewSeconds = r.GetGeneration(), live.Wanted, live.Skew.Seconds()
 	if n.Connected = w.seen(live, now); n.Connected {
 		n.Services, n.NoCapacity = w.seenOutside(name, r.GetServices())

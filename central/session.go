@@ -212,6 +212,7 @@ func (f *Fleet) endAll(why error) {
 // report takes in what an edge says of itself.
 func (f *Fleet) report(ctx context.Context, s *session, r *centralv1.Report) error {
 	now := time.Now()
+	r.NotUnderstood = notUnderstood(r.GetNotUnderstood())
 	f.mu.Lock()
 	if f.sessions[s.node] != s {
 		f.mu.Unlock()
