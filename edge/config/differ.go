@@ -3,13 +3,15 @@ package config
 import (
 	"fmt"
 	"reflect"
+	"strings"
 
 	"gopkg.in/yaml.v3"
 )
 
 // Differences names the parts of a configuration that another would change, in the order
 // of the file: "load.target: 0.82 -> 0.7", "neighbors.ix: added". Both have their defaults,
-// so that what is left out equals what is written out. Secrets are never told; where only
+// so that what is left out equals what is written out. Secrets are never told, nor what a
+// URL or an HTTP header could hide one in, as a report of doctor goes to others; where only
 // one of them differs, or what was read from a file that the configuration names, the part
 // that it is in is named.
 func Differences(from, to *Config) ([]string, error) {
@@ -39,7 +41,11 @@ func (d *differ) nodes(path string, is, want *yaml.Node) {
 	case is.Kind != want.Kind:
 		d.say(path, "another form")
 	case is.Kind == yaml.ScalarNode:
-		if is.Value != want.Value {
+		switch {
+		case is.Value == want.Value:
+		case private(path, is.Value), private(path, want.Value):
+			d.say(path, "another value, and it may hold a secret")
+		default:
 			d.say(path, "%s -> %s", is.Value, want.Value)
 		}
 	case was == nil || will == nil: // a list of values
@@ -52,6 +58,12 @@ func (d *differ) nodes(path string, is, want *yaml.Node) {
 			d.say(path, "another order")
 		}
 	}
+}
+
+// private reports whether a value that is printed may hold a secret all the same: a header
+// of any name, and what else than its host and path a URL has.
+func private(path, value string) bool {
+	return strings.Contains(path, ".headers.") || strings.HasSuffix(path, ".url") && strings.ContainsAny(value, "?@#")
 }
 
 func (d *differ) mappings(path string, was, will []entryOf) {

@@ -81,6 +81,26 @@ func TestDifferencesOfSecretsNameThePartAlone(t *testing.T) {
 	}
 }
 
+// A token is no password to --print-config, and the texts of a difference go further than that.
+func TestDifferencesTellNothingOfTokens(t *testing.T) {
+	const feed = "http://127.0.0.1:8000/load.json"
+	checks := func(token string) []string {
+		return []string{feed, feed + "?token=" + token, `8080/health"}`, `8080/health", headers: {X-Api-Key: ` + token + "}}"}
+	}
+	got, err := Differences(edited(t, "same", checks("firstone")...), edited(t, "same", checks("secondone")...))
+	if err != nil || len(got) != 2 {
+		t.Errorf("%q, %v", got, err)
+	}
+	for _, text := range got {
+		if strings.Contains(text, "firstone") || strings.Contains(text, "secondone") || !strings.HasSuffix(text, ": another value, and it may hold a secret") {
+			t.Errorf("%q", text)
+		}
+	}
+	if got, err = Differences(edited(t, "same"), edited(t, "same", feed, "http://127.0.0.1:8000/other.json")); err != nil || len(got) != 1 || !strings.HasSuffix(got[0], feed+" -> http://127.0.0.1:8000/other.json") {
+		t.Errorf("a URL that hides nothing: %q, %v", got, err)
+	}
+}
+
 func TestAFileDoesNotDifferFromItself(t *testing.T) {
 	for _, name := range []string{"minimal.yaml", "contract.yaml", "edge.yaml", "problems/base.yaml"} {
 		one, _ := parseFile(t, name)
