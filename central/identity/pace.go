@@ -5,8 +5,13 @@ import (
 	"time"
 )
 
-// paceStep is how many bytes of an answer its reader has answerTime for.
-const paceStep = 64 << 10
+const (
+	// paceStep is how many bytes of an answer its reader has answerTime for.
+	paceStep = 64 << 10
+	// sendBuffer is how many bytes the system may hold of it, and as many again for its own
+	// use (socket(7), SO_SNDBUF).
+	sendBuffer = 2 * paceStep
+)
 
 // paced is the writer of an answer to a caller who is known: a stream may last as long as
 // it likes, but each step of it has to be taken in time, or the handler's next write fails.

@@ -43,6 +43,7 @@ func (g *Gate) Web(handler http.Handler) *http.Server {
 		ErrorLog: log.New(io.Discard, "", 0),
 		ConnContext: func(ctx context.Context, conn net.Conn) context.Context {
 			v := &visit{conn: conn}
+			v.takeLittle()
 			g.visits.Store(conn, v)
 			return context.WithValue(ctx, visitKey{}, v)
 		},
@@ -58,14 +59,29 @@ type visit struct {
 	asked atomic.Bool
 }
 
-// known says that the caller has shown who it is.
-func (v *visit) known() {
-	conn := v.conn
-	if secure, ok := conn.(*tls.Conn); ok {
-		conn = secure.NetConn()
+// takeLittle bounds what the system takes of an answer before its reader does. It wakes a writer
+// once a third of that has gone: of the megabytes that it would take by itself, a reader who is
+// slow and reads on would not make room in answerTime. It fails for what is no connection of TCP.
+func (v *visit) takeLittle() {
+	conn := v.transport()
+	if g, ok := conn.(*guest); ok {
+		conn = g.Conn
 	}
-	known(conn)
+	if c, ok := conn.(interface{ SetWriteBuffer(int) error }); ok {
+		_ = c.SetWriteBuffer(sendBuffer)
+	}
 }
+
+// transport is the connection below TLS, if there is that.
+func (v *visit) transport() net.Conn {
+	if secure, ok := v.conn.(*tls.Conn); ok {
+		return secure.NetConn()
+	}
+	return v.conn
+}
+
+// known says that the caller has shown who it is.
+func (v *visit) known() { known(v.transport()) }
 
 // connState counts connections that come to nothing.
 func (g *Gate) connState(conn net.Conn, s http.ConnState) {
