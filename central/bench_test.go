@@ -108,7 +108,7 @@ func BenchmarkSteer(b *testing.B) {
 			f, _, _ := crowd(b, n)
 			v := f.view.Load()
 			for b.Loop() {
-				if _, err := f.w.steer(v.fleet); err != nil {
+				if _, err := f.w.steer(v.fleet, true); err != nil {
 					b.Fatal(err)
 				}
 			}

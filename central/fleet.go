@@ -34,6 +34,7 @@ type Fleet struct {
 	// that out may hang itself.
 	cut        atomic.Bool
 	reached    atomic.Pointer[time.Time]
+	begun      atomic.Pointer[time.Time] // when Run had read the store
 	tellHealth func(ok bool)
 
 	view  atomic.Pointer[view]
@@ -86,7 +87,9 @@ func (f *Fleet) Run(ctx context.Context) error {
 	if err := f.load(ctx); err != nil {
 		return err
 	}
-	f.renew(time.Now())
+	begun := time.Now()
+	f.begun.Store(&begun)
+	f.renew(begun)
 	close(f.ready)
 	for _, loop := range []func(context.Context){f.beats, f.publishes, f.steers, f.remembers, f.prunes, f.webPrunes, f.writesDetails, f.observes} {
 		work.Go(func() { loop(ctx) })

@@ -136,12 +136,19 @@ func (f *Fleet) leads(now time.Time) bool {
 // world, which the view is not.
 func (f *Fleet) decisions(now time.Time) []change {
 	f.mu.RLock()
-	changes, err := f.w.steer(f.w.fleetAt(now))
+	changes, err := f.w.steer(f.w.fleetAt(now), f.settled(now))
 	f.mu.RUnlock()
 	if err != nil {
 		f.log.Error("steering", "error", err)
 	}
 	return changes
+}
+
+// settled reports whether this process runs for long enough to have heard of every node, if by
+// way of another centre: the edges of one that has ended look for another for a while.
+func (f *Fleet) settled(now time.Time) bool {
+	begun := f.begun.Load()
+	return begun != nil && now.Sub(*begun) >= Silence
 }
 
 // carryOut commits each decision by itself: one that has come too late is made anew
@@ -162,8 +169,10 @@ func (f *Fleet) carryOut(ctx context.Context, changes []change) {
 }
 
 // steer is all that the centre decides by itself: who is kept in a hard failure,
-// who comes back when, which reserves announce, which grants are taken back.
-func (w *world) steer(f fleet.Fleet) ([]change, error) {
+// who comes back when, which reserves announce, which grants are taken back. Before it has
+// settled, a node that is not seen may be one that has not been heard yet: too few announce then
+// whenever a centre begins, and no reserve is called for that, nor a grant taken back.
+func (w *world) steer(f fleet.Fleet, settled bool) ([]change, error) {
 	var all []change
 	var errs []error
 	add := func(c change, err error) {
@@ -176,8 +185,10 @@ func (w *world) steer(f fleet.Fleet) ([]change, error) {
 		add(w.keeps(f, service))
 		add(w.takesTurns(f, service))
 	}
-	add(w.reserves(f))
-	add(w.recalls(f))
+	if settled {
+		add(w.reserves(f))
+		add(w.recalls(f))
+	}
 	add(w.sweep(f.Now))
 	return all, errors.Join(errs...)
 }
