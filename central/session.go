@@ -311,6 +311,7 @@ func (f *Fleet) tell(s *session) (*centralv1.Intent, time.Time) {
 	for _, id := range slices.Sorted(maps.Keys(s.refusals)) {
 		in.Refusals = append(in.Refusals, s.refusals[id])
 	}
+	in.Keep = withoutWithdrawn(in.Keep, live.report())
 	keeps := map[string]uint64{}
 	for _, service := range in.Keep {
 		keeps[service] = f.w.keep.get(service).since(s.node)

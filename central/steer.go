@@ -171,7 +171,7 @@ func (f *Fleet) carryOut(ctx context.Context, changes []change) {
 // steer is all that the centre decides by itself: who is kept in a hard failure,
 // who comes back when, which reserves announce, which grants are taken back. Before it has
 // settled, a node that is not seen may be one that has not been heard yet: too few announce then
-// whenever a centre begins, and no reserve is called for that, nor a grant taken back.
+// whenever a centre begins, and no reserve is called for that, no grant taken back, nobody let go.
 func (w *world) steer(f fleet.Fleet, settled bool) ([]change, error) {
 	var all []change
 	var errs []error
@@ -182,7 +182,7 @@ func (w *world) steer(f fleet.Fleet, settled bool) ([]change, error) {
 		}
 	}
 	for _, service := range f.Services() {
-		add(w.keeps(f, service))
+		add(w.keeps(f, service, settled))
 		add(w.takesTurns(f, service))
 	}
 	if settled {
@@ -191,38 +191,6 @@ func (w *world) steer(f fleet.Fleet, settled bool) ([]change, error) {
 	}
 	add(w.sweep(f.Now))
 	return all, errors.Join(errs...)
-}
-
-// keeps is who is told to leave a service announced in a hard failure.
-func (w *world) keeps(f fleet.Fleet, service string) (change, error) {
-	before := w.keep.get(service)
-	var leaving []string
-	for _, n := range f.Nodes {
-		live, _ := w.heardOf(n.Name)
-		for _, want := range live.report().GetWants() {
-			if want.GetService() == service {
-				leaving = append(leaving, n.Name)
-			}
-		}
-	}
-	names := fleet.Keep(f, service, before.names(), leaving)
-	if slices.Equal(names, before.names()) {
-		return change{}, nil
-	}
-	after := keepDoc{Count: before.Count + 1}
-	for _, n := range names {
-		since := before.since(n)
-		if since == 0 {
-			since = after.Count
-		}
-		after.Nodes = append(after.Nodes, keeper{n, since})
-	}
-	op, err := put(key(kindKeep, service), after)
-	if err != nil {
-		return change{}, err
-	}
-	fence, err := w.fence(service)
-	return change{conds: []store.Cond{w.keep.cond(kindKeep, service), w.fences.cond(kindFence, service)}, ops: []store.Op{op, fence}}, err
 }
 
 // longestTurn is more than any turn is away when it is given.
