@@ -38,6 +38,9 @@ func TestAnEdgeIsBehindThatDoesNotConfirmForLongOrDoesNotUnderstand(t *testing.T
 		tag("57629:102") // does not begin the time anew
 		pass(behindAfter)
 		behind("1", "when nothing was confirmed for long")
+		if n, err := l.api.GetNode(l.ctx(), &centralv1.GetNodeRequest{Name: "n01"}); err != nil || n.GetWantedGeneration() <= n.GetGeneration() {
+			t.Errorf("of the node that is behind: %d in force, %d sent, %v", n.GetGeneration(), n.GetWantedGeneration(), err)
+		}
 		edges[0].set(func(e *simEdge) { e.deaf = false })
 		pass(resendEvery)
 		behind("0", "when it has been said again")

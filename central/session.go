@@ -337,6 +337,10 @@ func (f *Fleet) tell(s *session) (*centralv1.Intent, time.Time) {
 		if len(s.told) > maxTold { // an edge that confirms nothing keeps nothing
 			s.told = s.told[1:]
 		}
+		if heard {
+			live.Wanted = s.generation // for who asks whether it is behind
+			f.w.local[s.node] = live
+		}
 	}
 	s.content, s.sentAt, s.room, s.penalty, s.answered = content, now, in.GetRoom(), penalties(in), live.Number
 	in.Generation, in.Sent, in.Report = s.generation, timestamppb.New(now), live.report().GetNumber()

@@ -47,7 +47,7 @@ type Standing struct {
 func CheckCentre(c *Centre) []Result {
 	r := &report{}
 	const check = "config"
-	r.clock(c.Clock, true)
+	r.clock(c.Clock, Fail, "edges hold their clocks against this one, and open no window when they are 5 s apart")
 	if c.Config == nil {
 		r.add(Fail, check, c.Problem, "mend it in "+c.File+"; catchment-central --config "+c.File+" --check tells when it is good")
 		r.skip("everything else", "needs a configuration that can be used")

@@ -168,16 +168,15 @@ func (r *report) vip(n *Node, service, iface string, v netip.Prefix) {
 	}
 }
 
-func (r *report) clock(c Clock, matters bool) {
+// clock judges the wall clock; harm is what comes of one that is wrong.
+func (r *report) clock(c Clock, level Level, harm string) {
 	const check, mend = "clock", "systemctl enable --now systemd-timesyncd, or chrony; timedatectl tells when it is"
 	switch {
 	case c.Problem != "":
 		r.skip(check, "the kernel does not say: %s", c.Problem)
 	case c.Synchronised:
 		r.ok(check, "synchronised")
-	case matters:
-		r.add(Fail, check, "not synchronised: maintenance windows do not open here while the centre is away", mend)
 	default:
-		r.add(Warn, check, "not synchronised: logs and windows have the wrong time", mend)
+		r.add(level, check, "not synchronised: "+harm, mend)
 	}
 }

@@ -15,7 +15,11 @@ import (
 func CheckNode(n *Node) []Result {
 	r := &report{}
 	r.config(n)
-	r.clock(n.Clock, n.Config != nil && n.Config.Central != nil)
+	if n.Config != nil && n.Config.Central != nil {
+		r.clock(n.Clock, Fail, "maintenance windows do not open here while the centre is away")
+	} else {
+		r.clock(n.Clock, Warn, "logs may have the wrong time")
+	}
 	if n.Config == nil {
 		r.skip("everything else", "needs a configuration that can be used")
 		return r.all
