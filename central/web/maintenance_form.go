@@ -195,6 +195,7 @@ const unknownMost = 10
 type previewView struct {
 	Window   windowView
 	Warnings []string
+	During   []duringView
 	Landings []landingView
 	// Unknown says of what it cannot be told where it lands, and MoreUnknown how many more
 	// such texts there are.
@@ -218,6 +219,7 @@ func (s *Site) preview(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	v := previewView{Key: random(formKey), Window: viewOf(m.GetWindow()), Warnings: m.GetWarnings()}
+	v.During = during(s.cfg.Source.Status(), m.GetWindow())
 	v.Window.Coming = coming(m.GetWindow(), s.now())
 	for _, l := range m.GetLandings() {
 		v.Landings = append(v.Landings, landingView{toNode(l.GetNode()), l.GetUtilization(), l.GetWouldBe()})
