@@ -67,7 +67,7 @@ func stillTold(f fleet.Fleet, service string, told, names []string, settled bool
 func withoutWithdrawn(keep []string, r *centralv1.Report) []string {
 	return slices.DeleteFunc(keep, func(service string) bool {
 		return slices.ContainsFunc(r.GetServices(), func(s *centralv1.ServiceReport) bool {
-			return s.GetName() == service && s.GetState() != stateAnnounced && s.GetState() != stateSteered
+			return s.GetName() == service && !stands(s)
 		})
 	})
 }

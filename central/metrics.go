@@ -114,7 +114,9 @@ func (f *Fleet) Collect(ch chan<- prometheus.Metric) {
 func (f *Fleet) behind(now time.Time) int {
 	n := 0
 	for name, s := range f.sessions {
-		n += int(number(s.behind(f.w.local[name], now)))
+		if s.behind(f.w.local[name], now) {
+			n++
+		}
 	}
 	return n
 }

@@ -18,15 +18,20 @@ const (
 	stateUnseen    = "unseen"
 )
 
+// stands reports whether a node wants to announce a service, heard by routers or not.
+func stands(s *centralv1.ServiceReport) bool {
+	return s.GetState() == stateAnnounced || s.GetState() == stateSteered
+}
+
 // announces reports whether a service counts as announced: routers have it. A node that
 // wants to announce but has no session up is no capacity.
 func announces(s *centralv1.ServiceReport) bool {
-	return (s.GetState() == stateAnnounced || s.GetState() == stateSteered) && (s.Neighbors == nil || s.GetNeighbors() > 0)
+	return stands(s) && (s.Neighbors == nil || s.GetNeighbors() > 0)
 }
 
 // reasonOf is why a service is as it is, in a word.
 func reasonOf(s *centralv1.ServiceReport) string {
-	if wants := s.GetState() == stateAnnounced || s.GetState() == stateSteered; wants && !announces(s) {
+	if stands(s) && !announces(s) {
 		return fleet.NoSession
 	}
 	return s.GetReason()

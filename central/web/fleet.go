@@ -67,6 +67,9 @@ const (
 // tones are those of a node's states.
 var tones = map[string]tone{"announced": calm, "steered": warm, "draining": warm, "withdrawn": hot, "unseen": hot}
 
+// announces reports whether a node in this state takes clients.
+func announces(state string) bool { return state == "announced" || state == "steered" }
+
 // foldFrom is how many nodes are too many to show all.
 const foldFrom = 60
 
@@ -87,7 +90,7 @@ func fleetView(f *centralv1.FleetStatus, now time.Time) fleetPage {
 		}
 		site.Nodes = append(site.Nodes, row)
 		site.Quiet = site.Quiet && row.Tone == calm
-		if n.GetState() == "announced" || n.GetState() == "steered" {
+		if announces(n.GetState()) {
 			site.Announcing++
 		}
 	}

@@ -29,9 +29,7 @@ func during(f *centralv1.FleetStatus, w *centralv1.Window) []duringView {
 		}
 		v := duringView{Name: s.GetName(), Now: s.GetAnnouncing(), During: s.GetAnnouncing(), Of: s.GetNodes(), Least: s.GetMinAnnouncing(), Tone: calm}
 		for _, n := range f.GetNodes() {
-			if slices.Contains(w.GetNodes(), n.GetName()) && n.GetConnected() && n.GetNoCapacity() == "" && slices.ContainsFunc(n.GetServices(), func(r *centralv1.ServiceReport) bool {
-				return r.GetName() == s.GetName() && (r.GetState() == "announced" || r.GetState() == "steered")
-			}) {
+			if slices.Contains(w.GetNodes(), n.GetName()) && counts(n, s.GetName()) {
 				v.During = max(0, v.During-1)
 			}
 		}
@@ -46,4 +44,11 @@ func during(f *centralv1.FleetStatus, w *centralv1.Window) []duringView {
 		}
 	}
 	return out
+}
+
+// counts reports whether a node is one of those that announce a service.
+func counts(n *centralv1.Node, service string) bool {
+	return n.GetConnected() && n.GetNoCapacity() == "" && slices.ContainsFunc(n.GetServices(), func(r *centralv1.ServiceReport) bool {
+		return r.GetName() == service && announces(r.GetState())
+	})
 }

@@ -43,8 +43,6 @@ func groupsOf(nodes []*centralv1.Node, chosen url.Values) []choiceGroup {
 		names[n.GetName()] = n.GetState()
 		if n.GetSite() != "" {
 			names[n.GetName()] = n.GetSite() + ", " + n.GetState()
-		}
-		if n.GetSite() != "" {
 			sites[n.GetSite()] = ""
 		}
 		label("nodes", n.GetLabels())
